@@ -44,7 +44,7 @@ static bool is_core(const char *name)
 	return !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
 }
 
-/* The PMUs of a recording in the form that the event language needs; free them with event_pmu_release() and free(). */
+/* The PMUs of a recording as the event language needs them; free them with event_pmu_release() and free(). */
 static struct event_pmu *recorded_pmus(const struct pm_model *m)
 {
 	struct event_pmu *pmu = memory_new(m->n_pmus, sizeof(*pmu));

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/names.h"
 #include "common/options.h"
 #include "report/input/memory.h"

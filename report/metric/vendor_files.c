@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/array.h"
 #include "common/vendor_docs.h"
 #include "report/input/memory.h"
 

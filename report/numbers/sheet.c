@@ -1,11 +1,11 @@
 #include "report/numbers/sheet.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
+#include "report/input/memory.h"
 #include "report/machine/status.h"
 #include "report/machine/telemetry.h"
 
@@ -52,7 +52,6 @@ struct track_at {
 struct sheet_private {
 	void **owned; /* what sheet_room() made: all arrays but those of which it is said that they are owned */
 	size_t n_owned;
-	bool failed; /* some could not be made */
 	const struct replay *replay;
 	uint32_t *formula;    /* by column: what replay_join() returned for its counters */
 	struct sheet *system; /* owned: the row of the system, of metrics that formulas want for it; or NULL */
@@ -109,15 +108,11 @@ static inline uint32_t level_feeds(const struct level *l, uint32_t row, uint32_t
 	return l->start[slot + 1] - l->start[slot];
 }
 
-/* Room for n elements, which are 0, until the sheet is released; NULL without memory. */
+/* Room for n elements, and one more, which are 0, until the sheet is released. */
 static void *sheet_room(struct sheet_private *p, size_t n, size_t size)
 {
-	void *data = array_room(&p->owned, p->n_owned, sizeof(*p->owned)) ? NULL : calloc(n + 1, size);
-
-	if (data)
-		p->owned[p->n_owned++] = data;
-	p->failed |= !data;
-	return data;
+	memory_room(&p->owned, p->n_owned, sizeof(*p->owned));
+	return p->owned[p->n_owned++] = memory_new(n + 1, size);
 }
 
 /* Needed only while building: with very many counters these are megabytes. */
@@ -157,7 +152,7 @@ static enum pm_aggregation rule_of(const struct pm_counter *c)
 	return rule == PM_AGG_SUM && pm_map_get(&c->attrs, PM_COUNTER_ADDED) ? PM_AGG_MEAN : rule;
 }
 
-static int index_tracks(struct sheet *s)
+static void index_tracks(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
 	const struct pm_model *m = s->places->model;
@@ -165,10 +160,8 @@ static int index_tracks(struct sheet *s)
 
 	p->n_counters = m->n_counters + 1;
 	p->at = sheet_room(p, n, sizeof(*p->at));
-	p->of_counter = malloc((n + 1) * sizeof(*p->of_counter));
-	p->counter_start = calloc((size_t)p->n_counters + 2, sizeof(*p->counter_start));
-	if (!p->at || !p->of_counter || !p->counter_start)
-		return -ENOMEM;
+	p->of_counter = memory_new(n, sizeof(*p->of_counter));
+	p->counter_start = memory_new((size_t)p->n_counters + 2, sizeof(*p->counter_start));
 	for (size_t t = 0; t < n; t++)
 		if (replay_track(p->replay, t).counter)
 			p->counter_start[replay_track(p->replay, t).counter + 2]++;
@@ -193,7 +186,6 @@ static int index_tracks(struct sheet *s)
 		p->at[t].nowhere = (i->kind == PM_DEVICE || i->kind == PM_PMU) && i->cpu == PM_NONE;
 	}
 	/* The tracks of counter c: of_counter[counter_start[c] ... counter_start[c + 1]). */
-	return 0;
 }
 
 static const struct pm_instance *instance_of(const struct sheet *s, uint32_t track)
@@ -320,8 +312,6 @@ static struct level *add_level(struct sheet *s, enum pm_kind kind)
 	l->input = sheet_room(s->p, n, sizeof(*l->input));
 	l->place = sheet_room(s->p, n, sizeof(*l->place));
 	l->column = sheet_room(s->p, s->n_columns, sizeof(*l->column));
-	if (s->p->failed)
-		return NULL;
 	memset(l->place, 0xff, n * sizeof(*l->place));
 	return l;
 }
@@ -336,18 +326,15 @@ static void put_inputs(struct level *l, const uint32_t *input, uint32_t n)
 	}
 }
 
-static int put_column(struct sheet *s, enum pm_kind kind, uint32_t column)
+static void put_column(struct sheet *s, enum pm_kind kind, uint32_t column)
 {
 	const struct bound_metric *m = s->column[column].metric;
 	struct level *l = add_level(s, kind);
 
-	if (!l)
-		return -ENOMEM;
 	l->column[l->n_columns++] = column;
 	put_inputs(l, m->input, m->n_inputs);
 	if (m->threshold)
 		put_inputs(l, m->threshold->input, m->threshold->n_inputs);
-	return 0;
 }
 
 /* A cgroup's counts are included in those of its parents: they are valid for each, but not for all together. */
@@ -364,14 +351,11 @@ static bool stands_alone(const struct sheet *s, const struct bound_metric *m)
 	return alone;
 }
 
-static int choose_columns(struct sheet *s, const struct sheet_config *config, const bool *shown)
+static void choose_columns(struct sheet *s, const struct sheet_config *config, const bool *shown)
 {
 	bool summary = config->summary || config->summary_only;
-	int err;
 
-	s->column = calloc(s->binding->n_metrics + 1, sizeof(*s->column));
-	if (!s->column)
-		return -ENOMEM;
+	s->column = memory_new(s->binding->n_metrics, sizeof(*s->column));
 	for (size_t i = 0; i < s->binding->n_metrics; i++) {
 		const struct bound_metric *m = &s->binding->metric[i];
 		enum pm_kind level = display_level(s, config, m);
@@ -384,13 +368,11 @@ static int choose_columns(struct sheet *s, const struct sheet_config *config, co
 	for (uint32_t c = 0; c < s->n_columns; c++) {
 		enum pm_kind level = s->column[c].level;
 
-		if ((level == PM_SYSTEM || (summary && !stands_alone(s, s->column[c].metric))) &&
-		    (err = put_column(s, PM_SYSTEM, c)))
-			return err;
-		if (level != PM_SYSTEM && level != PM_KINDS && (err = put_column(s, level, c)))
-			return err;
+		if (level == PM_SYSTEM || (summary && !stands_alone(s, s->column[c].metric)))
+			put_column(s, PM_SYSTEM, c);
+		if (level != PM_SYSTEM && level != PM_KINDS)
+			put_column(s, level, c);
 	}
-	return 0;
 }
 
 static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
@@ -426,7 +408,7 @@ static bool is_plain(const struct sheet *s, const struct level *l, uint32_t row,
 			     l->track + l->start[(size_t)row * l->n_inputs + place], level_feeds(l, row, place));
 }
 
-static int make_cells(struct sheet *s)
+static void make_cells(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
 	size_t own = 0;
@@ -466,10 +448,7 @@ static int make_cells(struct sheet *s)
 		p->cell = sheet_room(p, p->n_cells, sizeof(*p->cell));
 		p->value = sheet_room(p, own * p->block, sizeof(*p->value));
 		p->coverage = sheet_room(p, p->n_cells * p->block, sizeof(*p->coverage));
-		if (p->failed)
-			return -ENOMEM;
 	}
-	return 0;
 }
 
 static void judge(struct sheet_private *p, const struct level *l, const struct bound_threshold *t,
@@ -484,7 +463,7 @@ static void judge(struct sheet_private *p, const struct level *l, const struct b
 								   SHEET_GOOD;
 }
 
-static int make_scratch(struct sheet *s)
+static void make_scratch(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
 	size_t inputs = 1, depth = 1, args = 1, alike = 1, tracks = replay_tracks(p->replay);
@@ -524,7 +503,6 @@ static int make_scratch(struct sheet *s)
 	p->arg = sheet_room(p, args, sizeof(*p->arg));
 	p->one_of = sheet_room(p, alike, sizeof(*p->one_of));
 	p->one_of_support = sheet_room(p, alike, sizeof(*p->one_of_support));
-	return p->failed ? -ENOMEM : 0;
 }
 
 /* The smallest place that contains inputs of several kinds; PM_KINDS: all are of one kind. */
@@ -546,16 +524,13 @@ static enum pm_kind area_of(const struct sheet *s, const struct bound_metric *m)
 }
 
 /* Registers the counters that formulas use together. */
-static int join_counters(struct sheet *s, struct replay *replay)
+static void join_counters(struct sheet *s, struct replay *replay)
 {
 	size_t most = (size_t)s->places->model->n_counters * 2 + 1;
-	SCOPED(scoped_free) uint32_t *counter = malloc(most * sizeof(*counter));
-	int64_t formula = 0;
+	SCOPED(scoped_free) uint32_t *counter = memory_new(most, sizeof(*counter));
 
 	s->p->formula = sheet_room(s->p, s->n_columns, sizeof(*s->p->formula));
-	if (!counter || !s->p->formula)
-		formula = -ENOMEM;
-	for (uint32_t c = 0; c < s->n_columns && formula >= 0; c++) {
+	for (uint32_t c = 0; c < s->n_columns; c++) {
 		const struct bound_metric *m = s->column[c].metric;
 		uint32_t n = 0;
 
@@ -569,11 +544,8 @@ static int join_counters(struct sheet *s, struct replay *replay)
 					counter[n++] = in->more->clock[k];
 			}
 		}
-		formula = replay_join(replay, counter, n, area_of(s, m), s->places);
-		if (formula > 0)
-			s->p->formula[c] = (uint32_t)formula;
+		s->p->formula[c] = replay_join(replay, counter, n, area_of(s, m), s->places);
 	}
-	return formula < 0 ? (int)formula : 0;
 }
 
 /* Whether levels of several members are combined row by row. Tasks that come and go within a total are not laid
@@ -591,16 +563,14 @@ static bool is_averaged(const struct sheet *s, const struct bound_input *in, con
 	       (at->rule == PM_AGG_MEAN || at->rule == PM_AGG_MAX || at->rule == PM_AGG_MIN);
 }
 
-static int average_levels(struct sheet *s, struct replay *replay, const struct sheet_config *config,
-			  const char *owner)
+static void average_levels(struct sheet *s, struct replay *replay, const struct sheet_config *config,
+			   const char *owner)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < s->p->n_levels && !err; i++) {
+	for (uint32_t i = 0; i < s->p->n_levels; i++) {
 		struct level *l = &s->p->level[i];
 		uint32_t per_scope = config->custom && l->n_rows ? l->n_rows / config->custom->scopes : 0;
 
-		for (size_t slot = 0; slot < (size_t)l->n_rows * l->n_inputs && !err; slot++) {
+		for (size_t slot = 0; slot < (size_t)l->n_rows * l->n_inputs; slot++) {
 			const struct bound_input *in = &s->binding->input[l->input[slot % l->n_inputs]];
 			const uint32_t *track = l->track + l->start[slot];
 			uint32_t n = l->start[slot + 1] - l->start[slot], row = (uint32_t)(slot / l->n_inputs);
@@ -610,44 +580,39 @@ static int average_levels(struct sheet *s, struct replay *replay, const struct s
 				continue;
 			if (!l->average)
 				l->average = sheet_room(s->p, (size_t)l->n_rows * l->n_inputs, sizeof(*l->average));
-			err = l->average ? replay_average(replay, owner, part, s->p->at[*track].rule, track, n,
-							  &l->average[slot]) :
-					   -ENOMEM;
+			l->average[slot] = replay_average(replay, owner, part, s->p->at[*track].rule, track, n);
 		}
 	}
-	return err;
 }
 
 /* Lays out the row of the system for metrics that the columns' formulas need. */
-static int build_system(struct sheet *s, struct replay *replay, const char *owner)
+static void build_system(struct sheet *s, struct replay *replay, const char *owner)
 {
 	const struct sheet_config config = { .per = PM_SYSTEM, .summary_only = true, .owner = owner + 1 };
 	const struct binding *b = s->binding;
 	bool any = false;
-	SCOPED(scoped_free) bool *wanted = calloc(b->n_metrics + 1, sizeof(*wanted));
-	int err = wanted ? 0 : -ENOMEM;
+	SCOPED(scoped_free) bool *wanted = memory_new(b->n_metrics, sizeof(*wanted));
 
-	for (uint32_t c = 0; c < s->n_columns && !err; c++)
+	for (uint32_t c = 0; c < s->n_columns; c++)
 		for (uint32_t i = 0; i < s->column[c].metric->n_inputs; i++) {
 			const struct bound_metric *m = bind_whole(b, b->input[s->column[c].metric->input[i]].more);
 
 			if (m)
 				any = wanted[m - b->metric] = true;
 		}
-	if (any) {
-		s->p->system = calloc(1, sizeof(*s->p->system));
-		s->p->whole = sheet_room(s->p, b->n_inputs, sizeof(*s->p->whole));
-		err = s->p->system && s->p->whole ? sheet_build(s->p->system, &config, s->places, b, wanted, replay) :
-						    -ENOMEM;
-	}
-	for (size_t i = 0; any && !err && i < b->n_inputs; i++)
+	if (!any)
+		return;
+	s->p->system = memory_new(1, sizeof(*s->p->system));
+	s->p->whole = sheet_room(s->p, b->n_inputs, sizeof(*s->p->whole));
+	/* Only custom rows have errors. */
+	sheet_build(s->p->system, &config, s->places, b, wanted, replay);
+	for (size_t i = 0; i < b->n_inputs; i++)
 		for (uint32_t c = 0; b->input[i].more->whole && c < s->p->system->row[0].n_cells; c++) {
 			const struct sheet_cell *cell = &s->p->system->row[0].cell[c];
 
 			if (s->p->system->column[cell->column].metric == bind_whole(b, b->input[i].more))
 				s->p->whole[i] = cell;
 		}
-	return err;
 }
 
 struct filter {
@@ -668,7 +633,7 @@ static int by_number(const void *left, const void *right)
 }
 
 /* Fills region[] if some input is telemetry. A region that came back has its number a second time. */
-static int number_regions(struct sheet *s)
+static void number_regions(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
 	size_t tracks = replay_tracks(p->replay);
@@ -678,11 +643,9 @@ static int number_regions(struct sheet *s)
 	for (size_t i = 0; i < s->binding->n_inputs; i++)
 		any |= s->binding->input[i].more->telemetry && !s->binding->input[i].constant;
 	if (!any)
-		return 0;
-	of = malloc((tracks + 1) * sizeof(*of));
+		return;
+	of = memory_new(tracks, sizeof(*of));
 	p->region = sheet_room(p, tracks, sizeof(*p->region));
-	if (!of || !p->region)
-		return -ENOMEM;
 	for (uint32_t c = 1; c < p->n_counters; c++) {
 		const uint32_t *t = p->of_counter + p->counter_start[c];
 		uint32_t n = p->counter_start[c + 1] - p->counter_start[c], region = 0;
@@ -699,7 +662,6 @@ static int number_regions(struct sheet *s)
 			p->region[of[i].track] = of[i].number == PM_NONE ? PM_NONE : region;
 		}
 	}
-	return 0;
 }
 
 static int compare_places(const void *a, const void *b)
@@ -728,22 +690,19 @@ static bool passes(const struct filter *f, const struct place *place, const stru
 	}
 }
 
-static int prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind kind)
+static void prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind kind)
 {
 	const struct cpulist *cpus = &f->config->cpus;
 
 	free(f->kept);
 	f->n = 0;
-	f->kept = malloc((cpus->n + 1) * sizeof(*f->kept));
-	if (!f->kept)
-		return -ENOMEM;
+	f->kept = memory_new(cpus->n, sizeof(*f->kept));
 	for (size_t i = 0; i < cpus->n; i++) {
 		struct pm_instance cpu = { .kind = PM_CPU, .number = cpus->cpu[i], .cpu = cpus->cpu[i] };
 
 		f->n += places_find(s->places, &cpu, kind, &f->kept[f->n]);
 	}
 	qsort(f->kept, f->n, sizeof(*f->kept), compare_places);
-	return 0;
 }
 
 /* Marks the counters that the level's inputs use. */
@@ -792,29 +751,25 @@ static uint32_t put_place(const struct place *at, struct place *found, size_t *n
 	return (uint32_t)*n - 1;
 }
 
-static int place_tracks(struct sheet *s, struct level *l, struct filter *filter, struct place **rows, size_t *n_rows)
+/* Fills row_of[], and returns the places of the rows. */
+static struct place *place_tracks(struct sheet *s, struct level *l, struct filter *filter, size_t *n_rows)
 {
 	const struct pm_model *m = s->places->model;
 	size_t n = replay_tracks(s->p->replay), of_tracks, found = 0, kept = 0;
 	size_t cpus = s->places->n;
 	uint32_t slots = 0;
-	struct place *sorted = NULL;
-	SCOPED(scoped_free) struct place *at = malloc((n + cpus + 1) * sizeof(*at));
-	SCOPED(scoped_free)
-	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted)),
-	     *marked = calloc(cpus + 1, sizeof(*marked));
-	SCOPED(scoped_free) uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu)), *row = NULL, *of_slot = NULL;
-	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
-	struct place one;
+	struct place *sorted, one;
+	SCOPED(scoped_free) struct place *at = memory_resize(NULL, n + cpus + 1, sizeof(*at));
+	SCOPED(scoped_free) bool *wanted = memory_new((size_t)m->n_counters + 1, sizeof(*wanted));
+	SCOPED(scoped_free) bool *marked = memory_new(cpus, sizeof(*marked));
+	SCOPED(scoped_free) uint32_t *cpu = memory_new(cpus, sizeof(*cpu)), *row = NULL, *of_slot = NULL;
 
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		slots = m->instance[i].slot < slots ? slots : m->instance[i].slot + 1;
-	of_slot = calloc(slots + 1, sizeof(*of_slot));
-	l->row_of = malloc((n + 1) * sizeof(*l->row_of));
-	if (!at || !wanted || !marked || !cpu || !of_slot || !l->row_of || err) {
-		err = -ENOMEM;
-		goto out;
-	}
+	if (filter->config->rows == SHEET_CPU_SET)
+		prepare_filter(filter, s, l->kind);
+	of_slot = memory_new(slots, sizeof(*of_slot));
+	l->row_of = memory_resize(NULL, n, sizeof(*l->row_of));
 	mark_counters(s, l, wanted);
 	for (size_t t = 0; t < n; t++) {
 		struct track_info info = replay_track(s->p->replay, t);
@@ -839,13 +794,8 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 	/* The system exists even for a formula of machine facts alone. */
 	if (l->kind == PM_SYSTEM && !found)
 		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &at[found++]);
-	sorted = malloc((found + 1) * sizeof(*sorted));
-	row = malloc((of_tracks + 1) * sizeof(*row));
-	if (!sorted || !row) {
-		err = -ENOMEM;
-		goto out;
-	}
-	memcpy(sorted, at, found * sizeof(*sorted));
+	sorted = memory_copy(at, found, sizeof(*sorted));
+	row = memory_new(of_tracks, sizeof(*row));
 	qsort(sorted, found, sizeof(*sorted), compare_places);
 	for (size_t i = 0; i < found; i++) {
 		if (i && !place_compare(&sorted[i], &sorted[i - 1]))
@@ -865,12 +815,8 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 	for (size_t t = 0; t < n; t++)
 		if (l->row_of[t] != PM_NONE)
 			l->row_of[t] = row[l->row_of[t]];
-	*rows = sorted;
 	*n_rows = kept;
-	sorted = NULL;
-out:
-	free(sorted);
-	return err;
+	return sorted;
 }
 
 /* The feeds of a level are counted first, then filled in. */
@@ -978,28 +924,24 @@ static void feed_level(struct feeder *f)
 }
 
 /* Connects tracks with the inputs of rows that they feed. */
-static int connect(struct sheet *s, struct level *l, const struct sheet_custom *custom)
+static void connect(struct sheet *s, struct level *l, const struct sheet_custom *custom)
 {
 	size_t n = (size_t)l->n_rows * l->n_inputs;
 	struct feeder f = { .s = s, .l = l, .custom = custom };
 
 	l->start = sheet_room(s->p, n + 1, sizeof(*l->start));
-	f.cpu = malloc(((size_t)s->places->n + 1) * sizeof(*f.cpu));
-	if (l->start && f.cpu) {
-		feed_level(&f);
-		for (size_t k = 2; k < n + 2; k++)
-			l->start[k] += l->start[k - 1];
-		l->track = sheet_room(s->p, f.total, sizeof(*l->track));
-		f.fill = true;
-		if (l->track)
-			feed_level(&f);
-	}
+	f.cpu = memory_new(s->places->n, sizeof(*f.cpu));
+	feed_level(&f);
+	for (size_t k = 2; k < n + 2; k++)
+		l->start[k] += l->start[k - 1];
+	l->track = sheet_room(s->p, f.total, sizeof(*l->track));
+	f.fill = true;
+	feed_level(&f);
 	free(f.cpu);
-	return l->track ? 0 : -ENOMEM;
 }
 
 /* Finds the clocks of readings that have one. */
-static int find_partners(const struct sheet *s, struct level *l)
+static void find_partners(const struct sheet *s, struct level *l)
 {
 	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
 
@@ -1008,8 +950,8 @@ static int find_partners(const struct sheet *s, struct level *l)
 
 		if (!in->more->clock || in->constant)
 			continue;
-		if (!l->partner && !(l->partner = sheet_room(s->p, total, sizeof(*l->partner))))
-			return -ENOMEM;
+		if (!l->partner)
+			l->partner = sheet_room(s->p, total, sizeof(*l->partner));
 		for (uint32_t r = 0; r < l->n_rows; r++) {
 			size_t slot = (size_t)r * l->n_inputs + i;
 
@@ -1023,11 +965,10 @@ static int find_partners(const struct sheet *s, struct level *l)
 			}
 		}
 	}
-	return 0;
 }
 
 /* Finds the processor's facts at the place of every reading that is multiplied by one. */
-static int find_numbers(const struct sheet *s, struct level *l)
+static void find_numbers(const struct sheet *s, struct level *l)
 {
 	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
 
@@ -1036,8 +977,8 @@ static int find_numbers(const struct sheet *s, struct level *l)
 
 		if ((!in->more->fact && in->more->fixed == 0) || in->constant)
 			continue;
-		if (!l->number && !(l->number = sheet_room(s->p, total, sizeof(*l->number))))
-			return -ENOMEM;
+		if (!l->number)
+			l->number = sheet_room(s->p, total, sizeof(*l->number));
 		for (uint32_t r = 0; r < l->n_rows; r++) {
 			size_t slot = (size_t)r * l->n_inputs + i;
 
@@ -1049,7 +990,6 @@ static int find_numbers(const struct sheet *s, struct level *l)
 			}
 		}
 	}
-	return 0;
 }
 
 static int make_custom(const struct sheet_custom *custom, struct place **place, size_t *n)
@@ -1058,22 +998,23 @@ static int make_custom(const struct sheet_custom *custom, struct place **place, 
 	int err = custom->lay_out(custom->ctx, &rows);
 
 	*n = (size_t)rows * custom->scopes;
-	*place = err ? NULL : calloc(*n + 1, sizeof(**place));
-	for (size_t i = 0; *place && i < *n; i++)
+	*place = memory_new(*n, sizeof(**place));
+	for (size_t i = 0; i < *n; i++)
 		(*place)[i].kind = PM_SYSTEM;
-	return err ? err : *place ? 0 : -ENOMEM;
+	return err;
 }
 
-/* Once the columns of all levels are chosen: orders the levels, and fills row[] and each level's rows. 0 or -ENOMEM.
- */
+/* Once the columns of all levels are chosen: orders the levels, and fills row[] and each level's rows. 0, or -errno
+ * of custom rows. */
 static int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 {
 	struct sheet_private *p = s->p;
 	struct filter filter = { .config = config };
-	int err = number_regions(s);
+	int err = 0;
 
+	number_regions(s);
 	/* Levels in the order of rows: the system, then smaller places. */
-	for (uint32_t i = 0; i < p->n_levels && !err; i++)
+	for (uint32_t i = 0; i < p->n_levels; i++)
 		for (uint32_t k = i; k && p->level[k].kind < p->level[k - 1].kind; k--) {
 			struct level swap = p->level[k];
 
@@ -1083,28 +1024,24 @@ static int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 	for (uint32_t i = 0; i < p->n_levels && !err; i++) {
 		struct level *l = &p->level[i];
 		SCOPED(scoped_free) struct place *place = NULL;
-		struct sheet_row *row;
 		size_t n = 0;
 
-		err = config->custom ? make_custom(config->custom, &place, &n) :
-				       place_tracks(s, l, &filter, &place, &n);
-		row = err ? NULL : realloc(s->row, (s->n_rows + n + 1) * sizeof(*row));
-		if (row) {
-			s->row = row;
-			l->first_row = s->n_rows;
-			l->n_rows = (uint32_t)n;
-			for (size_t k = 0; k < n; k++)
-				s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
-			err = connect(s, l, config->custom);
-			if (!err)
-				err = find_numbers(s, l);
-			if (!err)
-				err = find_partners(s, l);
-			free(l->row_of);
-			l->row_of = NULL;
-		} else if (!err) {
-			err = -ENOMEM;
-		}
+		if (config->custom)
+			err = make_custom(config->custom, &place, &n);
+		else
+			place = place_tracks(s, l, &filter, &n);
+		if (err)
+			break;
+		s->row = memory_resize(s->row, s->n_rows + n, sizeof(*s->row));
+		l->first_row = s->n_rows;
+		l->n_rows = (uint32_t)n;
+		for (size_t k = 0; k < n; k++)
+			s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
+		connect(s, l, config->custom);
+		find_numbers(s, l);
+		find_partners(s, l);
+		free(l->row_of);
+		l->row_of = NULL;
 	}
 	free(filter.kept);
 	return err;
@@ -1120,20 +1057,21 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 	s->places = places;
 	s->binding = binding;
 	s->per = config->summary_only ? PM_SYSTEM : config->per;
-	s->p = calloc(1, sizeof(*s->p));
-	if (!s->p)
-		return -ENOMEM;
+	s->p = memory_new(1, sizeof(*s->p));
 	s->p->replay = replay;
 	s->p->block = replay_block(replay);
-	if ((err = index_tracks(s)))
-		return err;
+	index_tracks(s);
 	order_packages(s);
-	if ((err = choose_columns(s, config, shown)) || (err = sheet_make_rows(s, config)) || (err = make_cells(s)) ||
-	    (err = join_counters(s, replay)) || (err = average_levels(s, replay, config, owner)) ||
-	    (err = build_system(s, replay, owner)))
+	choose_columns(s, config, shown);
+	if ((err = sheet_make_rows(s, config)))
 		return err;
+	make_cells(s);
+	join_counters(s, replay);
+	average_levels(s, replay, config, owner);
+	build_system(s, replay, owner);
 	forget_index(s->p);
-	return make_scratch(s);
+	make_scratch(s);
+	return 0;
 }
 
 /* Whether an earlier input has the same counters: what is named twice counts once. */

@@ -80,7 +80,7 @@ struct sheet {
 	struct sheet_private *p;
 };
 
-/* Lays out the shown metrics of a binding over the tracks of a replay. 0 or -errno. */
+/* Lays out the shown metrics of a binding over the tracks of a replay. 0, or -errno of custom rows. */
 int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
 		const struct binding *binding, const bool *shown, struct replay *replay);
 void sheet_release(struct sheet *s);

@@ -8,6 +8,7 @@
 #include "common/names.h"
 #include "format/model.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/machine/pci.h"
 #include "report/machine/status.h"
 #include "report/machine/value_out.h"
@@ -101,19 +102,17 @@ static int check_cpus(struct run *r, struct buf *notes)
 	const struct sheet_config *sheet = &r->config->sheet;
 	SCOPED(cpulist_release) struct cpulist absent = { 0 };
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	int err = 0;
 
-	for (size_t i = 0; sheet->rows == SHEET_CPU_SET && i < sheet->cpus.n && !err; i++)
+	for (size_t i = 0; sheet->rows == SHEET_CPU_SET && i < sheet->cpus.n; i++)
 		if (!has_cpu(&r->places, sheet->cpus.cpu[i]))
-			err = cpulist_add(&absent, sheet->cpus.cpu[i]);
+			memory_done(cpulist_add(&absent, sheet->cpus.cpu[i]));
 	cpulist_print(&absent, &text);
-	if (err || text.err)
-		err = error_sys(r->error, ENOMEM, "--cpu");
-	else if (absent.n && absent.n == sheet->cpus.n)
-		err = error_set(r->error, ENOENT, "the recording has no CPU %s", buf_str(&text));
-	else if (absent.n && notes)
+	memory_whole(&text);
+	if (absent.n && absent.n == sheet->cpus.n)
+		return error_set(r->error, ENOENT, "the recording has no CPU %s", buf_str(&text));
+	if (absent.n && notes)
 		buf_printf(notes, "the recording has no CPU %s\n", buf_str(&text));
-	return err;
+	return 0;
 }
 
 /* Rows are places where something was recorded: CPUs, even if no number of theirs is printed. */
@@ -151,9 +150,7 @@ static int sheets_bind(struct run *r)
 	if ((err = binding_build(&r->binding, &r->places, &r->config->bind, r->error)))
 		return err;
 	free(r->shown);
-	r->shown = calloc(r->binding.n_metrics + 1, sizeof(*r->shown));
-	if (!r->shown)
-		return error_sys(r->error, ENOMEM, "columns");
+	r->shown = memory_new(r->binding.n_metrics, sizeof(*r->shown));
 	err = selection_apply(&r->config->selection, &r->binding, &r->places, r->shown, notes, r->error);
 	/* Rows of tasks, cgroups and devices have no columns of the processor. */
 	if (!err && notes && r->config->note_absent && (per < PM_PMU || per >= PM_KINDS))
@@ -161,15 +158,6 @@ static int sheets_bind(struct run *r)
 	r->noted = true;
 	if (!err && (r->config->places_only || r->config->cpu_rows))
 		choose_rows(r);
-	return err;
-}
-
-static int begin_tracks(struct run *r)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < r->n_lanes && !err; i++)
-		err = replay_begin_tracks(r->lane[i].replay, r->places.model);
 	return err;
 }
 
@@ -196,8 +184,10 @@ static int plan(struct run *r, const struct pm_model *m)
 	if (still_bound(r, m)) {
 		places_update(&r->places, m);
 	} else {
-		if ((err = sheets_bind(r)) || (err = begin_tracks(r)))
+		if ((err = sheets_bind(r)))
 			return err;
+		for (size_t i = 0; i < r->n_lanes; i++)
+			replay_begin_tracks(r->lane[i].replay, r->places.model);
 		pm_reader_select(r->reader, group_wanted, r->all);
 	}
 	r->parts = 0;
@@ -349,22 +339,20 @@ static bool wants_totals(const struct run *r)
 #define CLOCKS_NS   10000000000u
 #define CLOCKS_MOST 256
 
-static int foresee(struct run *r)
+static void foresee(struct run *r)
 {
-	struct pm_clocks *clocks = malloc(CLOCKS_MOST * sizeof(*clocks));
-	int n = clocks ? pm_reader_clocks(r->reader, clocks, CLOCKS_MOST, CLOCKS_NS) : -ENOMEM;
+	SCOPED(scoped_free) struct pm_clocks *clocks = memory_new(CLOCKS_MOST, sizeof(*clocks));
+	int n = pm_reader_clocks(r->reader, clocks, CLOCKS_MOST, CLOCKS_NS);
 
+	if (n == -ENOMEM)
+		memory_ends();
+	/* What cannot be read is reported at its place. */
 	for (size_t i = 0; i < r->n_lanes && n > 0; i++)
 		replay_foresee(r->lane[i].replay, clocks, (size_t)n);
-	free(clocks);
-	/* What cannot be read is reported at its place. */
-	return n == -ENOMEM ? n : 0;
 }
 
-static int start(struct run *r)
+static void start(struct run *r)
 {
-	int err;
-
 	r->window.mode = mode_of(r);
 	r->window.every_ns = r->config->every_ns;
 	r->window.counts = r->sink->ops->counts;
@@ -374,20 +362,18 @@ static int start(struct run *r)
 	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
 	r->sink->one = r->window.mode == REPLAY_TOTAL;
 	r->window.forget = !r->sink->ops->totals || r->sink->ops->forgets;
-	err = replay_new(&r->lane[LANE_INTERVALS].replay, &r->window, intervals_done, r);
+	r->lane[LANE_INTERVALS].replay = replay_new(&r->window, intervals_done, r);
 	r->n_lanes = 1;
-	if (!err && wants_totals(r)) {
+	if (wants_totals(r)) {
 		struct replay_config whole = r->window;
 
 		whole.mode = REPLAY_TOTAL;
 		whole.counts = false;
 		whole.join_runs = r->sink->whole == SINK_ALL_RUNS;
-		err = replay_new(&r->lane[LANE_TOTALS].replay, &whole, totals_done, r);
+		r->lane[LANE_TOTALS].replay = replay_new(&whole, totals_done, r);
 		r->n_lanes++;
 	}
-	if (!err)
-		err = foresee(r);
-	return err ? error_sys(r->error, -err, "replay") : 0;
+	foresee(r);
 }
 
 static void forget(struct run *r)
@@ -498,7 +484,9 @@ static int follow(struct run *r, struct lane *l)
 	for (size_t i = 0; i < r->plan.n_sheets && !err; i++)
 		err = want_sheet(r, l->replay, &r->plan.sheet[i].config, r->plan.sheet[i].shown);
 	l->stale = true;
-	return err ? err : replay_end_tracks(l->replay);
+	if (!err)
+		replay_end_tracks(l->replay);
+	return err;
 }
 
 /* After the model has changed: lays out the tracks, and the sheets unless they can wait. */
@@ -585,9 +573,12 @@ static int take_chunk(struct run *all, const struct pm_item *item)
 		all->full = !err;
 		return err < 0 ? cannot_read(all, item, err) : 0;
 	}
-	for (struct run *r = all; r < all + all->n_all; r++)
-		if ((!r->n_lanes && (err = start(r))) || (r->stale && (err = sheets_lay_out(r))))
+	for (struct run *r = all; r < all + all->n_all; r++) {
+		if (!r->n_lanes)
+			start(r);
+		if (r->stale && (err = sheets_lay_out(r)))
 			return err;
+	}
 	err = pm_reader_decode(all->reader, &chunk);
 	/* Damage comes as an item of its own. */
 	if (err == -EBADMSG)
@@ -855,12 +846,10 @@ static int read_all(struct run *all)
 		else
 			break;
 	}
-	if (err == -ENOMEM)
-		return input_failed(all->error, err, &item, "reading");
 	err = err < 0 ? err : 0;
 	for (struct run *r = all; r < all + all->n_all && !err; r++)
 		err = finish(r);
-	return err == -ENOMEM && !all->error->text[0] ? error_sys(all->error, ENOMEM, "adding up") : err;
+	return err;
 }
 
 static void note_damage(struct run *r)
@@ -885,25 +874,22 @@ void pipeline_result_release(struct pipeline_result *r)
 
 int pipeline_run_all(const struct pipeline_part *part, size_t n, struct pm_reader *reader, struct error *e)
 {
-	SCOPED(scoped_free) struct run *all = calloc(n, sizeof(*all));
+	SCOPED(scoped_free) struct run *all = memory_new(n, sizeof(*all));
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
 		*part[i].result = (struct pipeline_result){ 0 };
 		part[i].sink->error.text[0] = '\0';
 		part[i].sink->reader = reader;
-		if (all)
-			all[i] = (struct run){ .all = all,
-					       .n_all = n,
-					       .config = part[i].config,
-					       .reader = reader,
-					       .sink = part[i].sink,
-					       .result = part[i].result,
-					       .error = e,
-					       .stale = true };
+		all[i] = (struct run){ .all = all,
+				       .n_all = n,
+				       .config = part[i].config,
+				       .reader = reader,
+				       .sink = part[i].sink,
+				       .result = part[i].result,
+				       .error = e,
+				       .stale = true };
 	}
-	if (!all)
-		return error_sys(e, ENOMEM, "reading");
 	err = read_all(all);
 	for (struct run *r = all; r < all + n; r++) {
 		note_damage(r);

@@ -1,11 +1,9 @@
 /* Levels of several members, combined row by row: over a longer interval their mean, greatest or least is the mean
  * by time of what each row has. Those of members that are away for a while could not be combined afterwards. */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
+#include "report/input/memory.h"
 #include "report/replay/replay_private.h"
 #include "report/replay/track_private.h"
 
@@ -44,12 +42,10 @@ static struct average *average_of(const struct track *t, const void *owner, uint
 	return a ? a->in : NULL;
 }
 
-static int enter(struct track *t, struct average *a, bool fresh)
+static void enter(struct track *t, struct average *a, bool fresh)
 {
-	struct track_average *more = malloc(sizeof(*more));
+	struct track_average *more = memory_new(1, sizeof(*more));
 
-	if (!more)
-		return -ENOMEM;
 	*more = (struct track_average){ a, t->average };
 	t->average = more;
 	/* It was the only one so far. */
@@ -57,36 +53,31 @@ static int enter(struct track *t, struct average *a, bool fresh)
 		a->so_far += double_from_bits(t->prev);
 		a->ns += (double)t->elapsed;
 	}
-	return 0;
 }
 
-int replay_average(struct replay *r, const void *owner, uint32_t part, enum pm_aggregation rule,
-		   const uint32_t *track, uint32_t n, const struct average **average)
+const struct average *replay_average(struct replay *r, const void *owner, uint32_t part, enum pm_aggregation rule,
+				     const uint32_t *track, uint32_t n)
 {
 	struct average *a = NULL;
 	bool fresh;
-	int err = 0;
 
-	*average = NULL;
 	for (uint32_t i = 0; i < n; i++)
 		if (replay_past(r, track[i]) || r->track[track[i]].semantics != PM_GAUGE)
-			return 0;
+			return NULL;
 	for (uint32_t i = 0; i < n && !a; i++)
 		a = average_of(&r->track[track[i]], owner, part);
 	fresh = !a;
 	if (fresh) {
-		if (array_room(&r->average, r->n_averages, sizeof(*r->average)) || !(a = calloc(1, sizeof(*a))))
-			return -ENOMEM;
-		r->average[r->n_averages++] = a;
+		memory_room(&r->average, r->n_averages, sizeof(*r->average));
+		r->average[r->n_averages++] = a = memory_new(1, sizeof(*a));
 		a->owner = owner;
 		a->part = part;
 		a->rule = rule;
 	}
-	for (uint32_t i = 0; i < n && !err; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (!average_of(&r->track[track[i]], owner, part))
-			err = enter(&r->track[track[i]], a, fresh);
-	*average = a;
-	return err;
+			enter(&r->track[track[i]], a, fresh);
+	return a;
 }
 
 const double *replay_averaged(const struct replay *r, const struct average *a)

@@ -1,9 +1,6 @@
 /* Counters that a formula uses together. While nothing is missing, the value of each is that of its track. From the
  * first missing reading on, joint tracks follow all of them, and use only what all have. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "report/input/memory.h"
 #include "report/machine/status.h"
 #include "report/replay/replay_private.h"
 
@@ -30,10 +27,9 @@ static bool is_among(const uint32_t *sorted, size_t n, uint32_t number)
 	return bsearch(&number, sorted, n, sizeof(*sorted), by_number) != NULL;
 }
 
-int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kind area, const struct places *places)
+uint32_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kind area, const struct places *places)
 {
 	struct joints *j = &r->joints;
-	struct formula *more;
 	uint32_t kept = 0;
 	bool mixed = false;
 
@@ -48,28 +44,18 @@ int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kin
 		    !memcmp(j->formula[i].counter, counter, kept * sizeof(*counter)))
 			return i + 1;
 	if (counter[kept - 1] >= j->n_taken) {
-		unsigned char *taken = realloc(j->taken, counter[kept - 1] + 1);
-
-		if (!taken)
-			return -ENOMEM;
-		memset(taken + j->n_taken, 0, counter[kept - 1] + 1 - j->n_taken);
-		j->taken = taken;
+		j->taken = memory_resize(j->taken, counter[kept - 1] + 1, 1);
+		memset(j->taken + j->n_taken, 0, counter[kept - 1] + 1 - j->n_taken);
 		j->n_taken = counter[kept - 1] + 1;
 	}
 	for (uint32_t i = 0; i < kept; i++)
 		mixed |= pm_model_counter(r->model, counter[i])->semantics != PM_CUMULATIVE;
 	for (uint32_t i = 0; i < kept; i++)
 		j->taken[counter[i]] |= mixed ? JOINT_MIXED : JOINT_TAKEN;
-	more = reallocarray(j->formula, j->n_formulas + 1, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	j->formula = more;
-	more += j->n_formulas;
-	*more = (struct formula){ malloc(kept * sizeof(*counter)), kept, area, places };
-	if (!more->counter)
-		return -ENOMEM;
-	memcpy(more->counter, counter, kept * sizeof(*counter));
-	return ++j->n_formulas;
+	memory_room(&j->formula, j->n_formulas, sizeof(*j->formula));
+	j->formula[j->n_formulas++] =
+		(struct formula){ memory_copy(counter, kept, sizeof(*counter)), kept, area, places };
+	return j->n_formulas;
 }
 
 bool joints_own(const struct joints *j, size_t track)
@@ -89,19 +75,13 @@ uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula)
 
 /* ---- which are to be followed ---- */
 
-static int reserve_links(struct joints *j, size_t n)
+static void reserve_links(struct joints *j, size_t n)
 {
-	struct joint_link *link;
-
 	if (n <= j->n_links)
-		return 0;
-	link = reallocarray(j->link, n, sizeof(*link));
-	if (!link)
-		return -ENOMEM;
-	memset(link + j->n_links, 0, (n - j->n_links) * sizeof(*link));
-	j->link = link;
+		return;
+	j->link = memory_resize(j->link, n, sizeof(*j->link));
+	memset(j->link + j->n_links, 0, (n - j->n_links) * sizeof(*j->link));
 	j->n_links = n;
-	return 0;
 }
 
 /* If one is absent, the others nearly always follow at once; but a level is known as soon as it is back. */
@@ -177,20 +157,17 @@ static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t 
 
 static void *copy_of(const void *from, size_t size)
 {
-	void *copy = from ? malloc(size) : NULL;
-
-	return copy ? memcpy(copy, from, size) : NULL;
+	return from ? memory_copy(from, 1, size) : NULL;
 }
 
 /* From here on it differs from its track. */
-static int follow(struct replay *r, uint32_t track, uint32_t joint)
+static void follow(struct replay *r, uint32_t track, uint32_t joint)
 {
 	struct joints *j = &r->joints;
 	struct track *t, *own;
-	uint32_t number;
+	uint32_t number = replay_add_track(r);
 
-	if ((number = replay_add_track(r)) == PM_NONE || reserve_links(j, r->cap_tracks))
-		return -ENOMEM;
+	reserve_links(j, r->cap_tracks);
 	t = &r->track[track];
 	own = &r->track[number];
 	*own = *t;
@@ -201,8 +178,7 @@ static int follow(struct replay *r, uint32_t track, uint32_t joint)
 	r->unseen += t->seen != r->chunk;
 	j->link[number] = (struct joint_link){ .joint = joint, .next = j->link[track].next };
 	j->link[track].next = number;
-	if (!own->times != !t->times || !own->more != !t->more || !track_loss_of(own, r->rows))
-		return -ENOMEM;
+	track_loss_of(own, r->rows);
 	if (t->loss) {
 		struct support *at = own->loss->at;
 
@@ -211,7 +187,7 @@ static int follow(struct replay *r, uint32_t track, uint32_t joint)
 		own->loss->some = false;
 	}
 	r->losses = true;
-	return track_join(own);
+	track_join(own);
 }
 
 struct member {
@@ -228,13 +204,11 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Joins those of a place that are not joined yet, if one of them has just begun to miss something. */
-static int join(struct replay *r, uint32_t formula, const struct member *m, size_t n)
+static void join(struct replay *r, uint32_t formula, const struct member *m, size_t n)
 {
 	struct joints *j = &r->joints;
-	struct joint *more;
 	uint32_t joint = 0, own;
 	bool fresh = false;
-	int err = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		own = replay_joined(r, m[i].track, formula);
@@ -242,19 +216,16 @@ static int join(struct replay *r, uint32_t formula, const struct member *m, size
 		fresh |= j->link[m[i].track].fresh;
 	}
 	if (n < 2 || !fresh)
-		return 0;
+		return;
 	if (!joint) {
-		if (!(more = reallocarray(j->joint, j->n + 1, sizeof(*more))))
-			return -ENOMEM;
-		j->joint = more;
+		j->joint = memory_resize(j->joint, j->n + 1, sizeof(*j->joint));
 		j->joint[j->n++] =
 			(struct joint){ .formula = formula, .of_area = j->formula[formula - 1].area != PM_KINDS };
 		joint = j->n;
 	}
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n; i++)
 		if (replay_joined(r, m[i].track, formula) == m[i].track)
-			err = follow(r, m[i].track, joint);
-	return err;
+			follow(r, m[i].track, joint);
 }
 
 /* Where the track meets others; false: unknown. */
@@ -287,29 +258,26 @@ static size_t members_of(const struct replay *r, const struct formula *f, const 
 	return n;
 }
 
-static int join_formula(struct replay *r, uint32_t formula, const uint32_t *instance, size_t fresh, struct member *m)
+static void join_formula(struct replay *r, uint32_t formula, const uint32_t *instance, size_t fresh, struct member *m)
 {
 	size_t n = members_of(r, &r->joints.formula[formula - 1], instance, fresh, m), end;
-	int err = 0;
 
-	for (size_t i = 0; i < n && !err; i = end) {
+	for (size_t i = 0; i < n; i = end) {
 		for (end = i; end < n && !place_compare(&m[end].at, &m[i].at);)
 			end++;
-		err = join(r, formula, m + i, end - i);
+		join(r, formula, m + i, end - i);
 	}
-	return err;
 }
 
-static int join_all(struct replay *r)
+/* Whether any track is new. */
+static bool join_all(struct replay *r)
 {
 	size_t before = r->n_live, fresh = 0;
-	SCOPED(scoped_free) uint32_t *instance = malloc((before + 1) * sizeof(*instance));
-	SCOPED(scoped_free) struct member *m = malloc((before + 1) * sizeof(*m));
-	bool any;
-	SCOPED(scoped_free) bool *of_fresh = calloc(r->joints.n_taken + 1, sizeof(*of_fresh));
-	int err = instance && m && of_fresh ? 0 : -ENOMEM;
+	SCOPED(scoped_free) uint32_t *instance = memory_new(before, sizeof(*instance));
+	SCOPED(scoped_free) struct member *m = memory_new(before, sizeof(*m));
+	SCOPED(scoped_free) bool *of_fresh = memory_new(r->joints.n_taken, sizeof(*of_fresh));
 
-	for (size_t i = 0; i < before && !err; i++) {
+	for (size_t i = 0; i < before; i++) {
 		const struct track *t = &r->track[r->live[i]];
 
 		if (!r->joints.link[r->live[i]].fresh || t->counter >= r->joints.n_taken)
@@ -318,27 +286,27 @@ static int join_all(struct replay *r)
 		of_fresh[t->counter] = true;
 	}
 	qsort(instance, fresh, sizeof(*instance), by_number);
-	for (uint32_t f = 1; f <= r->joints.n_formulas && !err; f++) {
+	for (uint32_t f = 1; f <= r->joints.n_formulas; f++) {
 		const struct formula *of = &r->joints.formula[f - 1];
+		bool any = false;
 
-		any = false;
 		for (uint32_t k = 0; k < of->n; k++)
 			any |= of_fresh[of->counter[k]];
-		err = any ? join_formula(r, f, instance, fresh, m) : 0;
+		if (any)
+			join_formula(r, f, instance, fresh, m);
 	}
 	for (size_t i = 0; i < before; i++)
 		r->joints.link[r->live[i]].fresh = false;
-	return err ? err : r->n_live > before;
+	return r->n_live > before;
 }
 
-int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column)
+bool joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column)
 {
 	bool some = false;
 
 	if (!r->joints.n_formulas)
-		return 0;
-	if (reserve_links(&r->joints, r->n_tracks))
-		return -ENOMEM;
+		return false;
+	reserve_links(&r->joints, r->n_tracks);
 	/* New tracks join those that are joined already. */
 	for (size_t i = r->joints.n_seen; i < r->n_tracks && r->joints.n; i++) {
 		r->joints.link[i].fresh = !r->joints.link[i].joint;
@@ -346,25 +314,23 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 	}
 	r->joints.n_seen = r->n_tracks;
 	some |= note_missing(r, c, row, end, column) > 0;
-	return some ? join_all(r) : 0;
+	return some && join_all(r);
 }
 
 /* Another group may have changed what its track keeps. */
-static int keep_up(struct track *own, const struct track *t)
+static void keep_up(struct track *own, const struct track *t)
 {
 	own->aspects = t->aspects;
 	own->times = own->times ? own->times : copy_of(t->times, sizeof(*t->times));
 	own->more = own->more ? own->more : copy_of(t->more, sizeof(*t->more));
-	return !own->times == !t->times && !own->more == !t->more ? 0 : -ENOMEM;
 }
 
-int joints_attach(struct replay *r)
+void joints_attach(struct replay *r)
 {
 	struct joints *j = &r->joints;
-	int err = 0;
 
-	if (j->n && reserve_links(j, r->n_tracks))
-		return -ENOMEM;
+	if (j->n)
+		reserve_links(j, r->n_tracks);
 	for (uint32_t i = 0; j->n && i < r->n_groups; i++) {
 		struct group_feeds *f = &r->group[i];
 		struct feed *all;
@@ -380,14 +346,13 @@ int joints_attach(struct replay *r)
 		}
 		if (n == kept)
 			continue;
-		if (!(all = malloc(n * sizeof(*all))))
-			return -ENOMEM;
+		all = memory_new(n, sizeof(*all));
 		n = 0;
 		/* After its own, so that columns ascend. */
 		for (uint32_t k = 0; k < kept; k++) {
 			all[n++] = f->feed[k];
 			for (uint32_t t = j->link[f->feed[k].track].next; t; t = j->link[t].next) {
-				err = err ? err : keep_up(&r->track[t], &r->track[f->feed[k].track]);
+				keep_up(&r->track[t], &r->track[f->feed[k].track]);
 				all[n++] = (struct feed){ f->feed[k].column, f->feed[k].time, t };
 			}
 		}
@@ -395,12 +360,11 @@ int joints_attach(struct replay *r)
 		f->feed = all;
 		f->n = n;
 	}
-	return err;
 }
 
 void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
 {
-	SCOPED(scoped_free) uint32_t *joint = calloc((size_t)j->n + 1, sizeof(*joint));
+	SCOPED(scoped_free) uint32_t *joint = memory_new(j->n, sizeof(*joint));
 	size_t kept = 0;
 	uint32_t n_joints = 0;
 
@@ -411,22 +375,21 @@ void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
 		if (place[i] == PM_NONE)
 			continue;
 		l->next = l->next ? place[l->next] : 0;
-		if (l->joint && joint)
+		if (l->joint)
 			joint[l->joint - 1] = 1;
 		j->link[kept++] = *l;
 	}
 	j->n_links = j->n_seen = kept;
-	/* Without memory, unused ones stay. */
-	for (uint32_t i = 0; joint && i < j->n; i++) {
+	for (uint32_t i = 0; i < j->n; i++) {
 		if (!joint[i])
 			continue;
 		j->joint[n_joints] = j->joint[i];
 		joint[i] = ++n_joints;
 	}
-	for (size_t i = 0; joint && i < kept; i++)
+	for (size_t i = 0; i < kept; i++)
 		if (j->link[i].joint)
 			j->link[i].joint = joint[j->link[i].joint - 1];
-	j->n = joint ? n_joints : j->n;
+	j->n = n_joints;
 }
 
 /* ---- what they miss ---- */

@@ -9,22 +9,22 @@
 #include "common/buf.h"
 #include "common/catalog/catalog.h"
 #include "common/parse.h"
+#include "report/input/memory.h"
 #include "report/replay/replay_private.h"
 #include "report/replay/track_private.h"
 
-int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx)
+struct replay *replay_new(const struct replay_config *config, replay_sink sink, void *ctx)
 {
-	*r = calloc(1, sizeof(**r));
-	if (!*r)
-		return -ENOMEM;
-	(*r)->config = *config;
-	(*r)->sink = sink;
-	(*r)->ctx = ctx;
-	(*r)->wall = INT64_MIN;
-	(*r)->slope = 1;
-	(*r)->fresh = true;
-	(*r)->stretch = 1;
-	return 0;
+	struct replay *r = memory_new(1, sizeof(*r));
+
+	r->config = *config;
+	r->sink = sink;
+	r->ctx = ctx;
+	r->wall = INT64_MIN;
+	r->slope = 1;
+	r->fresh = true;
+	r->stretch = 1;
+	return r;
 }
 
 static void release_feeds(struct group_feeds *f)
@@ -188,49 +188,35 @@ static int emit(struct replay *r, size_t n)
 }
 
 /* Allocates the record of what the track is missing. */
-static int make_loss(struct replay *r, struct track *t)
+static void make_loss(struct replay *r, struct track *t)
 {
 	r->losses = true;
-	return track_loss_of(t, r->rows) ? 0 : -ENOMEM;
+	track_loss_of(t, r->rows);
 }
 
-static int want_of(const struct replay *r, struct track *t)
+static void want_of(const struct replay *r, struct track *t)
 {
 	const unsigned rare =
 		1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX | 1u << TRACK_SPAN;
 
 	t->aspects = (uint8_t)r->want[t->counter];
-	if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
-		return -ENOMEM;
-	return 0;
+	if (t->aspects & rare && !t->more)
+		t->more = memory_new(1, sizeof(*t->more));
 }
 
-static int place_results(struct replay *r)
+static void place_results(struct replay *r)
 {
 	free(r->brief);
-	r->brief = calloc(r->n_tracks + 1, sizeof(*r->brief));
-	if (!r->brief)
-		return -ENOMEM;
+	r->brief = memory_new(r->n_tracks, sizeof(*r->brief));
 	r->arrays = 0;
 	r->places++;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track *t = &r->track[i];
 
-		if (want_of(r, t))
-			return -ENOMEM;
+		want_of(r, t);
 		r->brief[i] = (struct brief){ (uint32_t)r->arrays, t->aspects };
 		r->arrays += (size_t)__builtin_popcount(t->aspects);
 	}
-	return 0;
-}
-
-static int reserve_counts(struct replay *r)
-{
-	if (!r->config.counts)
-		return 0;
-	free(r->counts);
-	r->counts = malloc((r->n_tracks * r->rows + 1) * sizeof(*r->counts));
-	return r->counts ? 0 : -ENOMEM;
 }
 
 #define HUGE_PAGE (2u << 20) /* the usual size; a different one does no harm */
@@ -241,35 +227,34 @@ static struct value *new_arena(size_t size)
 	struct value *arena;
 
 	if (size < HUGE_PAGE)
-		return malloc(size);
+		return memory_resize(NULL, size, 1);
 	size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
-	arena = aligned_alloc(HUGE_PAGE, size);
-	if (arena)
-		madvise(arena, size, MADV_HUGEPAGE);
+	arena = memory_checked(aligned_alloc(HUGE_PAGE, size));
+	madvise(arena, size, MADV_HUGEPAGE);
 	return arena;
 }
 
-static int reserve_results(struct replay *r)
+static void reserve_results(struct replay *r)
 {
 	size_t n = r->arrays * r->rows + 1;
 
 	if (n > r->cap_arena || n < r->cap_arena / 4) {
 		free(r->arena);
 		r->arena = new_arena(n * sizeof(*r->arena));
-		r->cap_arena = r->arena ? n : 0;
+		r->cap_arena = n;
 	}
-	return r->arena ? reserve_counts(r) : -ENOMEM;
+	if (r->config.counts) {
+		free(r->counts);
+		r->counts = memory_resize(NULL, r->n_tracks * r->rows, sizeof(*r->counts));
+	}
+	r->placed = true;
 }
 
-/* Allocates the results of all tracks; earlier ones are lost. 0 or -ENOMEM. */
-static int replay_lay_results(struct replay *r)
+/* Allocates the results of all tracks; earlier ones are lost. */
+static void replay_lay_results(struct replay *r)
 {
-	int err = place_results(r);
-
-	if (!err)
-		err = reserve_results(r);
-	r->placed = !err;
-	return err;
+	place_results(r);
+	reserve_results(r);
 }
 
 #define SHARE 100 /* of an interval, that a reading may take without doubt */
@@ -313,18 +298,18 @@ static bool is_over(const struct replay *r, size_t track)
 	return r->config.mode == REPLAY_TOTAL ? r->track[track].folded : r->track[track].over;
 }
 
-/* Drops those that no interval needs any more. 0 or -ENOMEM. */
-static int replay_drop_ended(struct replay *r)
+/* Drops those that no interval needs any more. */
+static void replay_drop_ended(struct replay *r)
 {
-	uint32_t *place, n = 0;
+	SCOPED(scoped_free) uint32_t *place = NULL;
+	uint32_t n = 0;
 	size_t over = 0;
 
 	for (size_t i = 0; i < r->n_tracks && r->n_live < r->n_tracks; i++)
 		over += is_over(r, i);
 	if (!over)
-		return 0;
-	if (!(place = malloc(r->n_tracks * sizeof(*place))))
-		return -ENOMEM;
+		return;
+	place = memory_new(r->n_tracks, sizeof(*place));
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		place[i] = is_over(r, i) ? PM_NONE : n;
 		if (place[i] == PM_NONE)
@@ -345,8 +330,6 @@ static int replay_drop_ended(struct replay *r)
 	/* Keys and results have the old numbers. */
 	r->placed = false;
 	r->used_keys = r->n_keys;
-	free(place);
-	return 0;
 }
 
 /* Closes the open interval at the current place. */
@@ -356,10 +339,10 @@ static int flush(struct replay *r)
 
 	if (!r->open)
 		return 0;
-	if (r->n_folded && (err = replay_drop_ended(r)))
-		return err;
-	if (!r->placed && (err = replay_lay_results(r)))
-		return err;
+	if (r->n_folded)
+		replay_drop_ended(r);
+	if (!r->placed)
+		replay_lay_results(r);
 	interval_done(r, 0);
 	doubt_close(r);
 	r->averages = true;
@@ -428,24 +411,24 @@ static void open_interval(struct replay *r)
 }
 
 /* What was not observed between two stretches has no row of its own, but is part of longer intervals. */
-static int lose_hidden(struct replay *r, uint64_t tick)
+static void lose_hidden(struct replay *r, uint64_t tick)
 {
 	uint64_t ns = monotonic_ns(tick - r->last_ns, r->slope);
-	int err = 0;
 
 	if (r->config.mode == REPLAY_EACH)
-		return 0;
+		return;
 	open_interval(r);
 	r->now.duration_ns += ns;
 	r->now.partial = true;
-	for (size_t i = 0; i < r->n_live && !err; i++) {
+	for (size_t i = 0; i < r->n_live; i++) {
 		struct track *t = &r->track[r->live[i]];
 		const struct pm_instance *in = pm_model_instance(r->model, t->instance);
 
-		if (t->seen && in && !in->retired_ns && !(err = make_loss(r, t)))
-			track_hide(t, ns);
+		if (!t->seen || !in || in->retired_ns)
+			continue;
+		make_loss(r, t);
+		track_hide(t, ns);
 	}
-	return err;
 }
 
 /* Takes a snapshot at `tick`; returns whether an interval ends with it. `between`: none that was asked for does. */
@@ -492,15 +475,14 @@ static void feed_joint(struct replay *r, uint32_t track, const struct column *c,
 }
 
 /* Rows [row, end), of which those in closes[] end an interval. */
-static int feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
-		      const bool *closes, bool all_close, bool *plain)
+static void feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
+		       const bool *closes, bool all_close, bool *plain)
 {
 	struct count *counts = counts_of(r, track);
 	struct track *t = &r->track[track];
 	const struct joint_row *joint = r->joints.n && joints_own(&r->joints, track) ? joint_rows(r, track) : NULL;
 	bool regular;
 	size_t k = 0;
-	int err;
 
 	t->perf = r->perf_scale && c->enabled;
 	if (t->seen != r->chunk) {
@@ -509,7 +491,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 	}
 	if (joint) {
 		feed_joint(r, track, c, row, end, closes, joint);
-		return 0;
+		return;
 	}
 	/* With the first snapshot of a stretch nothing can be lost yet. */
 	if (!c->before && !t->started && !t->before && !reading_status(t, c, row)) {
@@ -521,11 +503,11 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 	}
 	regular = track_is_regular(t, c, row, end);
 	*plain = regular;
-	if (!regular && (err = make_loss(r, t)))
-		return err;
+	if (!regular)
+		make_loss(r, t);
 	if (all_close && !(t->average && c->averages)) {
 		track_rows(t, c, row, end, results_of(r, track), r->rows, 0, counts, regular);
-		return 0;
+		return;
 	}
 	while (row < end) {
 		uint32_t last = row;
@@ -537,7 +519,6 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 			track_close(t, results_of(r, track), r->rows, k++, counts);
 		row = last + 1;
 	}
-	return 0;
 }
 
 /* The columns of times that belong to the values of a feed. */
@@ -683,27 +664,7 @@ static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
 	return f && f->n;
 }
 
-static int gather_room(struct gather *g, uint32_t groups)
-{
-	struct gathered *group;
-	struct pm_chunk_group *of_chunk;
-
-	if (groups <= g->cap_groups)
-		return 0;
-	group = realloc(g->group, groups * sizeof(*group));
-	if (!group)
-		return -ENOMEM;
-	g->group = group;
-	memset(group + g->cap_groups, 0, (groups - g->cap_groups) * sizeof(*group));
-	of_chunk = realloc(g->chunk.group, groups * sizeof(*of_chunk));
-	if (!of_chunk)
-		return -ENOMEM;
-	g->chunk.group = of_chunk;
-	g->cap_groups = groups;
-	return 0;
-}
-
-static int begin_group(const struct gather *g, struct gathered *x, const struct pm_group *of)
+static void begin_group(const struct gather *g, struct gathered *x, const struct pm_group *of)
 {
 	uint32_t columns = pm_group_columns(of), head = pm_group_head(of);
 
@@ -712,17 +673,16 @@ static int begin_group(const struct gather *g, struct gathered *x, const struct 
 	/* Members that come and go change it by little. */
 	if (x->row && x->room >= columns && x->room / 2 <= columns && x->head == head) {
 		x->columns = columns;
-		return 0;
+		return;
 	}
 	group_release(x);
 	x->columns = columns;
 	x->room = columns + columns / 8;
 	x->head = head;
 	x->tiled = PM_NONE;
-	x->row = malloc(g->rows * row_stride(x) * sizeof(*x->row));
-	x->time = malloc((size_t)head * g->rows * sizeof(*x->time));
-	x->tile = malloc((size_t)GATHER_TILE * g->rows * sizeof(*x->tile));
-	return x->row && x->time && x->tile ? 0 : -ENOMEM;
+	x->row = memory_resize(NULL, g->rows * row_stride(x), sizeof(*x->row));
+	x->time = memory_resize(NULL, (size_t)head * g->rows, sizeof(*x->time));
+	x->tile = memory_resize(NULL, (size_t)GATHER_TILE * g->rows, sizeof(*x->tile));
 }
 
 /* Whether what intervals longer than from row to row need of the columns are their ends, as long as they rise. */
@@ -742,26 +702,23 @@ static bool adds_up(const struct replay *r, const struct pm_chunk *c)
 	return all;
 }
 
-static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
+static void begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 {
 	struct gather *g = &r->gather;
-	int err;
 
 	if (rows != g->rows) {
 		gather_release(g);
 		g->rows = rows;
 	}
-	if ((err = gather_room(g, c->n_groups)))
-		return err;
+	memory_hold(&g->group, &g->cap_groups, c->n_groups, sizeof(*g->group));
+	g->chunk.group = memory_resize(g->chunk.group, c->n_groups, sizeof(*g->chunk.group));
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_chunk_group *cg = &c->group[i];
 
 		g->chunk.group[i] = (struct pm_chunk_group){ .group = cg->group, .absent = true };
 		if (!is_fed(r, cg))
 			continue;
-		err = begin_group(g, &g->group[i], pm_model_group(r->model, cg->group));
-		if (err)
-			return err;
+		begin_group(g, &g->group[i], pm_model_group(r->model, cg->group));
 		g->chunk.group[i].absent = false;
 		g->chunk.group[i].v = g->group[i].time;
 		g->chunk.group[i].stride = g->rows;
@@ -773,7 +730,6 @@ static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 	g->plain = adds_up(r, c);
 	g->loose = 0;
 	replay_see(r, c);
-	return 0;
 }
 
 #define UNKNOWN_NS 10000000u /* intervals are rarely shorter */
@@ -801,28 +757,27 @@ static bool some_long(const struct replay *r, const struct pm_chunk_group *cg, u
 	return false;
 }
 
-static int doubt_room(struct replay *r, struct group_feeds *f, uint32_t times)
+static void doubt_room(struct replay *r, struct group_feeds *f, uint32_t times)
 {
-	if (!r->doubt && !(r->doubt = calloc(r->cap_tracks, sizeof(*r->doubt))))
-		return -ENOMEM;
-	if (!f->spans && (f->spans = calloc(times, sizeof(*f->spans))))
-		f->n_spans = times;
+	if (!r->doubt)
+		r->doubt = memory_new(r->cap_tracks, sizeof(*r->doubt));
+	if (!f->spans)
+		f->spans = memory_new(times, sizeof(*f->spans));
+	f->n_spans = times;
 	if (!f->doubt)
-		f->doubt = calloc(times * r->rows, 1);
-	return f->spans && f->doubt ? 0 : -ENOMEM;
+		f->doubt = memory_new(times * r->rows, 1);
 }
 
-/* Checks how long the readings of a group took in rows [row, end). 0 or -ENOMEM. */
-static int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_group *cg, uint32_t row,
-		      uint32_t end, const bool *closes)
+/* Checks how long the readings of a group took in rows [row, end). */
+static void doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_group *cg, uint32_t row,
+		       uint32_t end, const bool *closes)
 {
 	uint32_t times = pm_group_times(pm_model_group(r->model, cg->group));
 	bool some = false;
 
 	if (!f->n || (!f->spans && !some_long(r, cg, times, row, end)))
-		return 0;
-	if (doubt_room(r, f, times))
-		return -ENOMEM;
+		return;
+	doubt_room(r, f, times);
 	for (uint32_t t = 0; t < times; t++) {
 		const uint64_t *begin = cg->v + t * cg->stride, *done = begin + times * cg->stride;
 		struct spans *s = &f->spans[t];
@@ -842,12 +797,11 @@ static int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_c
 	}
 	if (some)
 		point_tracks(r, f);
-	return 0;
 }
 
 /* Group `i` of the chunk: its plain tracks, or those that formulas use together. */
-static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
-			    const bool *closes, bool all_close, bool joint)
+static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
+			     const bool *closes, bool all_close, bool joint)
 {
 	const struct pm_chunk_group *cg = &chunk->group[i];
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
@@ -855,12 +809,11 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 	double seconds[PM_CHUNK_ROWS];
 	struct row_note note[PM_CHUNK_ROWS];
 	bool filled, plain = true;
-	int err;
 
 	if (!f)
-		return 0;
-	if (!joint && (err = doubt_read(r, f, cg, row, end, closes)))
-		return err;
+		return;
+	if (!joint)
+		doubt_read(r, f, cg, row, end, closes);
 	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
 	for (uint32_t k = 0; k < f->n; k++) {
 		const struct feed *x = &f->feed[k];
@@ -878,16 +831,14 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 			track_seconds(&c, row, end, seconds);
 			c.seconds = seconds;
 		}
-		if ((err = feed_track(r, x->track, &c, row, end, closes, all_close, &plain)))
-			return err;
+		feed_track(r, x->track, &c, row, end, closes, all_close, &plain);
 		if (c.note && !plain)
 			joints_note(&r->joints, x->track, note, row, end);
 	}
-	return 0;
 }
 
 /* A track that is not in the chunk. */
-static int miss_track(struct replay *r, uint32_t track, uint32_t row, uint32_t end, const bool *closes)
+static void miss_track(struct replay *r, uint32_t track, uint32_t row, uint32_t end, const bool *closes)
 {
 	const struct column c = {
 		.tick = r->slice.tick, .first = r->slice.row, .before = r->slice.before, .slope = r->slope
@@ -897,11 +848,10 @@ static int miss_track(struct replay *r, uint32_t track, uint32_t row, uint32_t e
 	struct row_note note[PM_CHUNK_ROWS] = { 0 };
 	size_t k = 0;
 
-	if (make_loss(r, t))
-		return -ENOMEM;
+	make_loss(r, t);
 	if (joints_own(&r->joints, track)) {
 		feed_joint(r, track, &c, row, end, closes, joint_rows(r, track));
-		return 0;
+		return;
 	}
 	for (uint32_t i = row; i < end; i++) {
 		track_unseen(t, t->unseen, column_ns(&c, i), asked ? &note[i] : NULL);
@@ -910,54 +860,47 @@ static int miss_track(struct replay *r, uint32_t track, uint32_t row, uint32_t e
 	}
 	if (asked)
 		joints_note(&r->joints, track, note, row, end);
-	return 0;
 }
 
 /* Plain tracks that are not in the chunk, or those that formulas use together. */
-static int miss_tracks(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
-		       bool joint)
+static void miss_tracks(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
+			bool joint)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < r->n_live && r->unseen && !err; i++) {
+	for (size_t i = 0; i < r->n_live && r->unseen; i++) {
 		struct track *t = &r->track[r->live[i]];
 
 		if (t->seen == r->chunk || joints_own(&r->joints, r->live[i]) != joint)
 			continue;
 		if (c != &r->gather.chunk)
 			t->unseen = why_missing(r, t);
-		err = miss_track(r, r->live[i], row, end, closes);
+		miss_track(r, r->live[i], row, end, closes);
 	}
-	return err;
 }
 
 /* Rows [row, end) end at most as many intervals as the arena holds. */
 static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
 		      size_t n)
 {
-	int err = joints_split(r, c, row, end, column_at);
-
-	if (err > 0) {
-		err = joints_attach(r);
+	if (joints_split(r, c, row, end, column_at)) {
+		joints_attach(r);
 		r->placed = false;
 	}
-	if (!err && n && !r->placed)
-		err = replay_lay_results(r);
-	if (err)
-		return err;
+	if (n && !r->placed)
+		replay_lay_results(r);
 	joints_begin(&r->joints, row, end);
-	for (uint32_t i = 0; i < c->n_groups && !err; i++)
-		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row, false);
-	err = err ? err : miss_tracks(r, c, row, end, closes, false);
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		feed_chunk_group(r, c, i, row, end, closes, n == end - row, false);
+	miss_tracks(r, c, row, end, closes, false);
 	joints_end(&r->joints, row, end);
-	for (uint32_t i = 0; i < c->n_groups && r->joints.n && !err; i++)
-		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row, true);
-	err = err || !r->joints.n ? err : miss_tracks(r, c, row, end, closes, true);
+	for (uint32_t i = 0; i < c->n_groups && r->joints.n; i++)
+		feed_chunk_group(r, c, i, row, end, closes, n == end - row, true);
+	if (r->joints.n)
+		miss_tracks(r, c, row, end, closes, true);
 	averages_settle(r, row, end, closes);
 	for (size_t i = 0; n && i < r->n_tracks && r->n_live < r->n_tracks; i++)
 		for (size_t k = 0; k < n && r->track[i].ended; k++)
 			close_track(r, i, k);
-	return err ? err : emit(r, n);
+	return emit(r, n);
 }
 
 /* Replays rows [row, end) of a chunk; `wall`: of each row; NULL: r->wall for all. */
@@ -972,8 +915,8 @@ static int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row,
 
 		if (ends_before(r, c->tick[row]) && (err = flush(r)))
 			return err;
-		if (r->fresh && r->begun && (err = lose_hidden(r, c->tick[row])))
-			return err;
+		if (r->fresh && r->begun)
+			lose_hidden(r, c->tick[row]);
 		r->averages = r->n_averages && r->open;
 		r->slice = (struct slice){ c->tick, row, r->fresh ? 0 : r->last_ns, r->fresh && !r->open };
 		for (end = row; end < rows && n < r->rows; end++) {
@@ -1068,12 +1011,12 @@ static bool goes_on(const struct replay *r, const struct pm_chunk *c)
 	return true;
 }
 
-static int take_status(struct gather *g, struct gathered *x, const struct pm_chunk_group *cg, uint32_t row)
+static void take_status(struct gather *g, struct gathered *x, const struct pm_chunk_group *cg, uint32_t row)
 {
 	size_t cells = (size_t)x->room * g->rows;
 
-	if (!x->status && !(x->status = malloc(cells * sizeof(*x->status))))
-		return -ENOMEM;
+	if (!x->status)
+		x->status = memory_resize(NULL, cells, sizeof(*x->status));
 	if (!x->some_missing)
 		memset(x->status, 0, cells * sizeof(*x->status));
 	x->some_missing = true;
@@ -1081,7 +1024,6 @@ static int take_status(struct gather *g, struct gathered *x, const struct pm_chu
 	for (uint32_t c = 0; c < x->columns; c++)
 		if (cg->status[c * cg->stride + row])
 			x->status[c * g->rows + g->chunk.rows] = cg->status[c * cg->stride + row];
-	return 0;
 }
 
 #define RISE_MOST (UINT64_C(1) << 48) /* so that LOOSE_MOST of them are no wrap */
@@ -1123,12 +1065,11 @@ static bool ran_or_not(const struct gathered *x, const uint64_t *now, const uint
 }
 
 /* Stores a row after the others. Returns whether all readings are there, none is below that of the last row, and no
- * event ran for a part of the time; or -ENOMEM. */
-static int store_row(const struct replay *r, struct gather *g, const struct pm_chunk *c, uint32_t row)
+ * event ran for a part of the time. */
+static bool store_row(const struct replay *r, struct gather *g, const struct pm_chunk *c, uint32_t row)
 {
 	uint32_t n = g->chunk.rows;
 	bool rises = g->plain && n;
-	int err;
 
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_chunk_group *cg = &c->group[i];
@@ -1144,8 +1085,8 @@ static int store_row(const struct replay *r, struct gather *g, const struct pm_c
 			store(to, cg->v + row, cg->stride, x->columns);
 		if (rises && pm_model_group(r->model, cg->group)->flags & PM_GROUP_PERF_TIMES)
 			rises = ran_or_not(x, to, last);
-		if (cg->status && (err = take_status(g, x, cg, row)))
-			return err;
+		if (cg->status)
+			take_status(g, x, cg, row);
 		rises &= !cg->status;
 	}
 	return rises;
@@ -1188,33 +1129,29 @@ static bool has_between(const struct pm_chunk *c, uint32_t row, uint32_t end)
 	return any & PM_SNAPSHOT_BETWEEN;
 }
 
-/* Keeps rows [row, end) of a chunk for later, if that pays. 1: kept; 0: it does not pay, or earlier rows have to be
- * replayed first; -ENOMEM. */
-static int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
+/* Keeps rows [row, end) of a chunk for later, if that pays. False: it does not, or earlier rows have to be replayed
+ * first. */
+static bool gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
 {
 	struct gather *g = &r->gather;
-	int err;
 
 	if (!r->config.gather || has_between(c, row, end))
-		return 0;
+		return false;
 	if (!g->chunk.rows) {
 		uint32_t rows = gather_rows_for(r, c);
 
 		if (is_fresh(r, c) || rows < GATHER_LEAST || (end - row) * 3 > rows)
-			return 0;
-		if ((err = begin(r, c, rows)))
-			return err;
+			return false;
+		begin(r, c, rows);
 	} else if (g->chunk.rows + (end - row) > g->rows || !goes_on(r, c)) {
-		return 0;
+		return false;
 	}
 	for (; row < end; row++) {
-		uint32_t n = g->chunk.rows, loose;
-
-		if ((err = store_row(r, g, c, row)) < 0)
-			return err;
+		bool rises = store_row(r, g, c, row);
 		/* The row after one that fell tells whether that was a reading. */
-		loose = err && g->rose;
-		g->rose = err;
+		uint32_t n = g->chunk.rows, loose = rises && g->rose;
+
+		g->rose = rises;
 		/* What lies between two rows of an interval adds nothing to them. */
 		if (loose && g->loose && g->loose < LOOSE_MOST &&
 		    interval_of(r, g->tick[n - 1]) == interval_of(r, c->tick[row])) {
@@ -1227,19 +1164,14 @@ static int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row,
 			c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
 		g->chunk.rows++;
 	}
-	return 1;
-}
-
-/* Whether there is no room for more. */
-static bool gather_is_full(const struct gather *g)
-{
-	return g->chunk.rows == g->rows;
+	return true;
 }
 
 int replay_chunk(struct replay *r, const struct pm_chunk *c)
 {
 	uint32_t row = 0, rows = c->rows;
 	double slope;
+	bool kept;
 	int err;
 
 	while (row < rows && c->tick[row] < r->config.since_ns)
@@ -1260,16 +1192,14 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 			return err;
 		r->slope = now;
 	}
-	err = c->partial ? 0 : gather_take(r, c, row, rows);
-	if (!err && r->gather.chunk.rows) {
+	kept = !c->partial && gather_take(r, c, row, rows);
+	if (!kept && r->gather.chunk.rows) {
 		if ((err = replay_settle(r)))
 			return err;
-		err = c->partial ? 0 : gather_take(r, c, row, rows);
+		kept = !c->partial && gather_take(r, c, row, rows);
 	}
-	if (err == 1)
-		return gather_is_full(&r->gather) ? replay_settle(r) : 0;
-	if (err)
-		return err;
+	if (kept)
+		return r->gather.chunk.rows == r->gather.rows ? replay_settle(r) : 0;
 	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
 	r->chunk++;
 	r->unseen = r->n_live;
@@ -1301,24 +1231,19 @@ void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n)
 
 #define SECONDS_MOST (1u << 17) /* 1 MiB */
 
-int replay_begin_tracks(struct replay *r, const struct pm_model *model)
+void replay_begin_tracks(struct replay *r, const struct pm_model *model)
 {
 	size_t n = (size_t)model->n_counters + 1;
-	uint16_t *want = calloc(n, sizeof(*want));
-	uint32_t *sum_of = want ? reallocarray(r->sum_of, n, sizeof(*sum_of)) : NULL;
 
 	free(r->want);
-	r->want = want;
-	if (!sum_of)
-		return -ENOMEM;
-	r->sum_of = sum_of;
+	r->want = memory_new(n, sizeof(*r->want));
+	r->sum_of = memory_resize(r->sum_of, n, sizeof(*r->sum_of));
 	for (size_t i = r->n_want; i < n; i++)
-		sum_of[i] = 0;
+		r->sum_of[i] = 0;
 	replay_set_feeds_aside(r);
 	r->n_want = n;
 	r->model = model;
 	r->perf_scale = !r->config.no_scale && pm_map_bool(&model->header, PM_HEADER_SCALED, true);
-	return 0;
 }
 
 int replay_want(struct replay *r, uint32_t counter, unsigned aspects)
@@ -1361,7 +1286,7 @@ static bool rule_before(const struct rule_row *row, uint32_t counter, uint32_t p
 }
 
 /* The rule of a counter at an instance; NULL: none. */
-static int rule_for(struct replay *r, const struct pm_counter *c, uint32_t instance, const struct counter_rule **rule)
+static const struct counter_rule *rule_for(struct replay *r, const struct pm_counter *c, uint32_t instance)
 {
 	const struct pm_instance *of = pm_model_instance(r->model, instance);
 	struct counter_rule found;
@@ -1369,33 +1294,28 @@ static int rule_for(struct replay *r, const struct pm_counter *c, uint32_t insta
 	uint32_t package, place;
 	size_t at;
 
-	*rule = NULL;
 	if (!counter_may_have_rule(c))
-		return 0;
+		return NULL;
 	package = package_of(r->model, instance);
 	place = of->kind == PM_DEVICE ? instance : package;
 	at = ARRAY_PLACE(r->n_rules, i, rule_before(r->rule[i], c->id, place));
-	if (at < r->n_rules && r->rule[at]->counter == c->id && r->rule[at]->place == place) {
-		*rule = &r->rule[at]->rule;
-		return 0;
-	}
+	if (at < r->n_rules && r->rule[at]->counter == c->id && r->rule[at]->place == place)
+		return &r->rule[at]->rule;
 	if (!r->has_facts || r->facts_of != package) {
 		cpu_facts_find_at(r->model, package, &r->facts);
 		r->facts_of = package;
 		r->has_facts = true;
 	}
 	if (!counter_rule(&r->facts, r->model, c, of, &found))
-		return 0;
+		return NULL;
+	memory_room(&r->rule, r->n_rules, sizeof(*r->rule));
 	/* Tracks point to them, so each stays where it is. */
-	row = array_room(&r->rule, r->n_rules, sizeof(*r->rule)) ? NULL : malloc(sizeof(*row));
-	if (!row)
-		return -ENOMEM;
+	row = memory_new(1, sizeof(*row));
 	*row = (struct rule_row){ c->id, place, found };
 	memmove(&r->rule[at + 1], &r->rule[at], (r->n_rules - at) * sizeof(*r->rule));
 	r->rule[at] = row;
 	r->n_rules++;
-	*rule = &row->rule;
-	return 0;
+	return &row->rule;
 }
 
 /* How far the kernel lets the counter step back. The catalog knows, so recordings gain that are older than it. */
@@ -1407,23 +1327,19 @@ static uint32_t back_of(const struct replay *r, const struct pm_counter *c, cons
 	return row ? row->back * cpus : 0;
 }
 
-static int describe_new(struct replay *r, struct track *t)
+static void describe_new(struct replay *r, struct track *t)
 {
 	const struct pm_counter *c = pm_model_counter(r->model, t->counter);
 	const struct pm_instance *i = pm_model_instance(r->model, t->instance);
-	const struct counter_rule *rule;
-	int err;
+	const struct counter_rule *rule = rule_for(r, c, t->instance);
 
 	track_describe(t, c);
 	t->back = back_of(r, c, i);
 	t->counts_on = !(i->kind == PM_CPU || i->kind == PM_CORE || i->kind == PM_CLUSTER || i->kind == PM_TASK ||
 			 i->kind == PM_CGROUP);
 	t->uncore = i->kind == PM_PMU;
-	if ((err = rule_for(r, c, t->instance, &rule)))
-		return err;
-	if (rule && !(t->more = calloc(1, sizeof(*t->more))))
-		return -ENOMEM;
 	if (rule) {
+		t->more = memory_new(1, sizeof(*t->more));
 		t->more->rule = rule;
 		t->width = rule->width ? rule->width : t->width;
 	}
@@ -1436,13 +1352,10 @@ static int describe_new(struct replay *r, struct track *t)
 	} else {
 		t->before = r->begun ? PM_REASON_OFFLINE : 0;
 	}
-	if (!r->begun || !r->open || !r->now.duration_ns)
-		return 0;
-	if (!track_loss_of(t, r->rows))
-		return -ENOMEM;
-	t->loss->absent = r->now.duration_ns;
-	r->losses = true;
-	return 0;
+	if (r->begun && r->open && r->now.duration_ns) {
+		make_loss(r, t);
+		t->loss->absent = r->now.duration_ns;
+	}
 }
 
 static uint32_t *find_key(const struct replay *r, uint32_t counter, uint32_t instance)
@@ -1458,19 +1371,19 @@ static uint32_t *find_key(const struct replay *r, uint32_t counter, uint32_t ins
 }
 
 /* Makes room for one more; what has ended is left out. */
-static int reserve_keys(struct replay *r)
+static void reserve_keys(struct replay *r)
 {
 	size_t n = 1024;
 
 	if (r->used_keys * 2 < r->n_keys)
-		return 0;
+		return;
 	while (n <= r->n_live * 4)
 		n *= 2;
 	free(r->key);
-	r->key = calloc(n, sizeof(*r->key));
-	r->n_keys = r->key ? n : 0;
+	r->key = memory_new(n, sizeof(*r->key));
+	r->n_keys = n;
 	r->used_keys = 0;
-	for (size_t i = 0; i < r->n_live && r->key; i++) {
+	for (size_t i = 0; i < r->n_live; i++) {
 		const struct track *t = &r->track[r->live[i]];
 
 		if (joints_own(&r->joints, r->live[i]))
@@ -1478,32 +1391,23 @@ static int reserve_keys(struct replay *r)
 		*find_key(r, t->counter, t->instance) = r->live[i] + 1;
 		r->used_keys++;
 	}
-	return r->key ? 0 : -ENOMEM;
 }
 
-/* The key of a counter and an instance, or the free one where it belongs; NULL without memory. */
-static uint32_t *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance)
-{
-	return reserve_keys(r) ? NULL : find_key(r, counter, instance);
-}
-
-static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
+static uint32_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 {
 	uint32_t *key, track;
-	int err;
 
-	if (!(key = replay_find_key(r, counter, instance)))
-		return -ENOMEM;
+	reserve_keys(r);
+	key = find_key(r, counter, instance);
 	if (*key && !r->track[*key - 1].ended)
-		return (int64_t)*key - 1;
-	if ((track = replay_add_track(r)) == PM_NONE)
-		return -ENOMEM;
+		return *key - 1;
+	track = replay_add_track(r);
 	r->track[track].counter = counter;
 	r->track[track].instance = instance;
 	*key = track + 1;
 	r->used_keys++;
-	err = describe_new(r, &r->track[track]);
-	return err ? err : (int64_t)track;
+	describe_new(r, &r->track[track]);
+	return track;
 }
 
 bool replay_wants_group(const struct replay *r, const struct pm_group *g)
@@ -1535,43 +1439,38 @@ static uint32_t places_before(const struct pm_group *g, const struct pm_group *f
 	return kept;
 }
 
-static int feed_column(struct replay *r, const struct pm_group *g, uint32_t v, uint32_t *track)
+/* The track that column v of the group feeds. */
+static uint32_t feed_column(struct replay *r, const struct pm_group *g, uint32_t v)
 {
-	int64_t found = track_for(r, pm_group_counter_of(g, v), pm_group_instance_of(g, v));
-	struct track *t = found < 0 ? NULL : &r->track[found];
+	uint32_t track = track_for(r, pm_group_counter_of(g, v), pm_group_instance_of(g, v));
+	struct track *t = &r->track[track];
 
-	if (!t)
-		return (int)found;
-	if (want_of(r, t))
-		return -ENOMEM;
-	if (g->flags & PM_GROUP_PERF_TIMES && !t->times && !(t->times = calloc(1, sizeof(*t->times))))
-		return -ENOMEM;
+	want_of(r, t);
+	if (g->flags & PM_GROUP_PERF_TIMES && !t->times)
+		t->times = memory_new(1, sizeof(*t->times));
 	t->group = t->group ? t->group : g->id;
-	*track = (uint32_t)found;
-	return 0;
+	return track;
 }
 
 /* Passes on what is known of a group to the one that continues it: `kept` of its instances, each from a place there.
  */
-static int doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place,
-			  uint32_t kept, uint32_t times)
+static void doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place,
+			   uint32_t kept, uint32_t times)
 {
 	if (!before->spans || f->spans)
-		return 0;
-	if (!(f->spans = calloc(times, sizeof(*f->spans))))
-		return -ENOMEM;
+		return;
+	f->spans = memory_new(times, sizeof(*f->spans));
 	f->n_spans = times;
 	for (uint32_t t = 0; t < times && (t < kept || times == 1); t++)
 		f->spans[t] = before->spans[times == 1 ? 0 : place[t]];
-	return 0;
 }
 
-static int feed_group(struct replay *r, const struct pm_group *g, struct group_feeds *f)
+static void feed_group(struct replay *r, const struct pm_group *g, struct group_feeds *f)
 {
 	uint32_t n = pm_group_values(g), per = g->flags & PM_GROUP_LIST ? 1 : g->n_instances;
-	uint32_t counters = 0, kept = 0, *place = NULL, members = 0;
+	uint32_t counters = 0, kept = 0, members = 0;
+	SCOPED(scoped_free) uint32_t *place = NULL;
 	const struct group_feeds *before;
-	int err = 0;
 
 	for (uint32_t k = 0; k < g->n_counters; k++) {
 		unsigned want = r->want[g->counter[k]];
@@ -1580,18 +1479,15 @@ static int feed_group(struct replay *r, const struct pm_group *g, struct group_f
 		f->timed |= (want & (1u << TRACK_RATE | 1u << TRACK_ELAPSED)) != 0;
 	}
 	if (!counters || !per)
-		return 0;
-	f->feed = malloc((size_t)counters * per * sizeof(*f->feed));
-	if (!f->feed)
-		return -ENOMEM;
+		return;
+	f->feed = memory_resize(NULL, (size_t)counters * per, sizeof(*f->feed));
 	if ((before = feeds_before(r, g, counters))) {
-		if (!(place = malloc(per * sizeof(*place))))
-			return -ENOMEM;
+		place = memory_new(per, sizeof(*place));
 		members = pm_model_group(r->model, g->continues)->n_instances;
 		kept = places_before(g, pm_model_group(r->model, g->continues), place);
-		err = doubt_continue(f, before, place, kept, pm_group_times(g));
+		doubt_continue(f, before, place, kept, pm_group_times(g));
 	}
-	for (uint32_t v = 0; v < n && !err; v++) {
+	for (uint32_t v = 0; v < n; v++) {
 		struct feed *x = &f->feed[f->n];
 
 		if (!r->want[pm_group_counter_of(g, v)])
@@ -1602,12 +1498,10 @@ static int feed_group(struct replay *r, const struct pm_group *g, struct group_f
 			if (r->track[x->track].group == before->group)
 				r->track[x->track].group = g->id;
 		} else {
-			err = feed_column(r, g, v, &x->track);
+			x->track = feed_column(r, g, v);
 		}
-		f->n += !err;
+		f->n++;
 	}
-	free(place);
-	return err;
 }
 
 /* Wanted columns of a group. */
@@ -1620,25 +1514,17 @@ static size_t wanted_of(const struct replay *r, const struct pm_group *g)
 	return n;
 }
 
-/* Room for so many tracks. 0 or -ENOMEM. */
-static int replay_reserve_tracks(struct replay *r, size_t n)
+/* Room for so many tracks. */
+static void replay_reserve_tracks(struct replay *r, size_t n)
 {
-	struct track *t;
-	uint32_t *live;
-
 	if (n <= r->cap_tracks)
-		return 0;
-	if (!(t = reallocarray(r->track, n, sizeof(*t))))
-		return -ENOMEM;
-	r->track = t;
-	if (!(live = reallocarray(r->live, n, sizeof(*live))))
-		return -ENOMEM;
-	r->live = live;
+		return;
+	r->track = memory_resize(r->track, n, sizeof(*r->track));
+	r->live = memory_resize(r->live, n, sizeof(*r->live));
 	/* Nothing is in doubt between blocks, and rarely ever again. */
 	free(r->doubt);
 	r->doubt = NULL;
 	r->cap_tracks = n;
-	return 0;
 }
 
 /* How long the group's last readings took, if that was known before all was laid out anew. */
@@ -1654,27 +1540,11 @@ static void take_spans(struct replay *r, const struct pm_group *g, struct group_
 	of->n_spans = 0;
 }
 
-/* Adds a group that feeds nothing yet; NULL without memory. */
+/* Adds a group that feeds nothing yet. */
 static struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g)
 {
-	if (r->n_groups == r->cap_groups) {
-		uint32_t cap = r->cap_groups + r->cap_groups / 2 + 16;
-		struct group_feeds *group = reallocarray(r->group, cap, sizeof(*group));
-
-		if (!group)
-			return NULL;
-		r->group = group;
-		r->cap_groups = cap;
-	}
-	if (g->slot >= r->n_slots) {
-		uint32_t n = g->slot + g->slot / 2 + 16, *at = reallocarray(r->at_slot, n, sizeof(*at));
-
-		if (!at)
-			return NULL;
-		memset(at + r->n_slots, 0, (n - r->n_slots) * sizeof(*at));
-		r->at_slot = at;
-		r->n_slots = n;
-	}
+	memory_hold(&r->group, &r->cap_groups, r->n_groups + 1, sizeof(*r->group));
+	memory_hold(&r->at_slot, &r->n_slots, (size_t)g->slot + 1, sizeof(*r->at_slot));
 	r->group[r->n_groups] = (struct group_feeds){ .group = g->id, .slot = g->slot };
 	take_spans(r, g, &r->group[r->n_groups]);
 	r->at_slot[g->slot] = ++r->n_groups;
@@ -1682,31 +1552,26 @@ static struct group_feeds *replay_add_group(struct replay *r, const struct pm_gr
 }
 
 /* Adds groups that are new in the model: after the others, unless it has forgotten some. */
-static int add_groups(struct replay *r)
+static void add_groups(struct replay *r)
 {
 	const struct pm_model *m = r->model;
 	uint32_t first = r->groups_seen;
-	struct group_feeds *f;
-	int err = 0;
 
 	if (first > m->n_groups || (first && m->group[first - 1].id != r->last_seen))
 		first = 0;
 	/* Room for the columns of the largest group, which are often all there are; growing step by step would leave
 	 * holes. */
-	for (uint32_t i = first; i < m->n_groups && !r->n_tracks && !err; i++)
-		err = replay_reserve_tracks(r, wanted_of(r, &m->group[i]));
-	for (uint32_t i = first; i < m->n_groups && !err; i++)
-		if (!m->group[i].retired && !replay_feeds(r, m->group[i].id)) {
-			f = replay_add_group(r, &m->group[i]);
-			err = f ? feed_group(r, &m->group[i], f) : -ENOMEM;
-		}
+	for (uint32_t i = first; i < m->n_groups && !r->n_tracks; i++)
+		replay_reserve_tracks(r, wanted_of(r, &m->group[i]));
+	for (uint32_t i = first; i < m->n_groups; i++)
+		if (!m->group[i].retired && !replay_feeds(r, m->group[i].id))
+			feed_group(r, &m->group[i], replay_add_group(r, &m->group[i]));
 	r->groups_seen = m->n_groups;
 	r->last_seen = m->n_groups ? m->group[m->n_groups - 1].id : 0;
-	return err;
 }
 
 /* Room for the times of the largest group, unless they are so many that computing them again costs less. */
-static int reserve_seconds(struct replay *r)
+static void reserve_seconds(struct replay *r)
 {
 	size_t most = 0;
 
@@ -1718,18 +1583,17 @@ static int reserve_seconds(struct replay *r)
 			most = n;
 	}
 	if (r->seconds && most <= r->max_seconds)
-		return 0;
+		return;
 	free(r->seconds);
-	r->seconds = malloc((most + 1) * sizeof(*r->seconds));
-	r->max_seconds = r->seconds ? most : 0;
-	return r->seconds ? 0 : -ENOMEM;
+	r->seconds = memory_resize(NULL, most, sizeof(*r->seconds));
+	r->max_seconds = most;
 }
 
 /* From here on blocks have so many rows. */
-static int change_rows(struct replay *r, size_t rows)
+static void change_rows(struct replay *r, size_t rows)
 {
 	if (rows == r->rows)
-		return 0;
+		return;
 	r->rows = rows;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track_loss *l = r->track[i].loss;
@@ -1737,11 +1601,7 @@ static int change_rows(struct replay *r, size_t rows)
 		if (!l)
 			continue;
 		r->track[i].loss = NULL;
-		if (!track_loss_of(&r->track[i], rows)) {
-			r->track[i].loss = l;
-			return -ENOMEM;
-		}
-		l->at = r->track[i].loss->at;
+		l->at = track_loss_of(&r->track[i], rows)->at;
 		l->some = false;
 		*r->track[i].loss = *l;
 		free(l);
@@ -1750,7 +1610,6 @@ static int change_rows(struct replay *r, size_t rows)
 		free(r->group[i].doubt);
 		r->group[i].doubt = NULL;
 	}
-	return 0;
 }
 
 static size_t rows_for(const struct replay *r, size_t values)
@@ -1792,54 +1651,46 @@ static void replay_drop_retired(struct replay *r)
 }
 
 /* Keeps of a track only what it comes to, if nothing else can be wanted of it. */
-static int set_aside(struct replay *r, struct track *t)
+static void set_aside(struct replay *r, struct track *t)
 {
-	if (array_room(&r->past, r->n_past, sizeof(*r->past)))
-		return -ENOMEM;
+	memory_room(&r->past, r->n_past, sizeof(*r->past));
 	t->folded = track_end(&r->past[r->n_past], t);
 	r->n_past += t->folded;
 	r->n_folded += t->folded;
 	if (t->folded)
 		track_release(t);
-	return 0;
 }
 
 /* Lets one track represent this and all others of the counter that have ended, if only their sum is wanted. */
-static int fold(struct replay *r, uint32_t track)
+static void fold(struct replay *r, uint32_t track)
 {
 	uint32_t counter = r->track[track].counter, *sum = &r->sum_of[counter], number = *sum - 1;
 	uint8_t semantics = r->track[track].semantics;
-	int err;
 
 	if (r->config.mode != REPLAY_TOTAL || r->config.counts || joints_own(&r->joints, track) ||
 	    joints_ask(&r->joints, track))
-		return 0;
+		return;
 	if (r->want[counter] & 1u << TRACK_EACH || (semantics != PM_CUMULATIVE && semantics != PM_DELTA) ||
-	    pm_counter_joins(pm_model_counter(r->model, counter)) != PM_AGG_SUM)
-		return set_aside(r, &r->track[track]);
+	    pm_counter_joins(pm_model_counter(r->model, counter)) != PM_AGG_SUM) {
+		set_aside(r, &r->track[track]);
+		return;
+	}
 	if (!*sum) {
-		if ((number = replay_add_track(r)) == PM_NONE)
-			return -ENOMEM;
+		number = replay_add_track(r);
 		r->n_live--;
-		if ((err = track_begin_sum(&r->track[number], &r->track[track], r->rows)))
-			return err;
+		track_begin_sum(&r->track[number], &r->track[track], r->rows);
 		*sum = number + 1;
 	}
 	r->track[track].folded = track_fold(&r->track[number], &r->track[track]);
 	r->n_folded += r->track[track].folded;
-	return 0;
 }
 
-/* Tracks of tasks and cgroups that have gone cost nothing from here on, until the interval is closed. 0 or -ENOMEM.
- */
-static int replay_end_retired(struct replay *r)
+/* Tracks of tasks and cgroups that have gone cost nothing from here on, until the interval is closed. */
+static void replay_end_retired(struct replay *r)
 {
-	SCOPED(scoped_free) bool *fed = calloc(r->n_tracks + 1, sizeof(*fed));
+	SCOPED(scoped_free) bool *fed = memory_new(r->n_tracks, sizeof(*fed));
 	size_t kept = 0;
-	int err = 0;
 
-	if (!fed)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < r->n_groups; i++)
 		for (uint32_t k = 0; k < r->group[i].n; k++)
 			fed[r->group[i].feed[k].track] = true;
@@ -1853,11 +1704,7 @@ static int replay_end_retired(struct replay *r)
 			r->live[kept++] = r->live[i];
 			continue;
 		}
-		if (!track_loss_of(t, r->rows)) {
-			err = -ENOMEM;
-			continue;
-		}
-		r->losses = true;
+		make_loss(r, t);
 		if (track_joint_waits(t)) {
 			track_joint_restart(t);
 			track_joint_resume(t);
@@ -1866,34 +1713,27 @@ static int replay_end_retired(struct replay *r)
 		t->loss->ended_ns = r->open ? r->now.duration_ns : 0;
 		t->ended = true;
 		t->over = !t->seen;
-		err = err ? err : fold(r, r->live[i]);
+		fold(r, r->live[i]);
 	}
 	r->n_live = kept;
-	return err;
 }
 
-int replay_end_tracks(struct replay *r)
+void replay_end_tracks(struct replay *r)
 {
-	int err;
-
-	if ((r->config.mode == REPLAY_TOTAL ? r->n_folded > r->n_tracks / 2 : r->config.forget) &&
-	    (err = replay_drop_ended(r)))
-		return err;
-	if ((err = add_groups(r)))
-		return err;
+	if (r->config.mode == REPLAY_TOTAL ? r->n_folded > r->n_tracks / 2 : r->config.forget)
+		replay_drop_ended(r);
+	add_groups(r);
 	replay_drop_retired(r);
-	if ((err = joints_attach(r)) || (err = replay_end_retired(r)))
-		return err;
+	joints_attach(r);
+	replay_end_retired(r);
 	r->placed = false;
-	if ((err = reserve_seconds(r)))
-		return err;
+	reserve_seconds(r);
 	/* What comes and goes within an interval is not requested before its end. */
 	if (r->config.mode == REPLAY_TOTAL && r->open)
-		return 0;
-	if ((err = place_results(r)) || (err = change_rows(r, choose_rows(r))) || (err = reserve_results(r)))
-		return err;
-	r->placed = true;
-	return 0;
+		return;
+	place_results(r);
+	change_rows(r, choose_rows(r));
+	reserve_results(r);
 }
 
 size_t replay_tracks(const struct replay *r)
@@ -1985,8 +1825,8 @@ bool replay_takes(const struct replay *r, const struct group_feeds *f, struct tr
 
 uint32_t replay_add_track(struct replay *r)
 {
-	if (r->n_tracks == r->cap_tracks && replay_reserve_tracks(r, r->cap_tracks + r->cap_tracks / 2 + 64))
-		return PM_NONE;
+	if (r->n_tracks == r->cap_tracks)
+		replay_reserve_tracks(r, r->cap_tracks + r->cap_tracks / 2 + 64);
 	r->track[r->n_tracks] = (struct track){ 0 };
 	r->live[r->n_live++] = (uint32_t)r->n_tracks;
 	return (uint32_t)r->n_tracks++;

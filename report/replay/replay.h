@@ -83,8 +83,8 @@ struct replay;
  * returns. Not 0: stop; passed on to the caller. */
 typedef int (*replay_sink)(void *ctx, const struct interval *interval, size_t n);
 
-/* Without tracks. 0 or -ENOMEM. */
-int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx);
+/* Without tracks. */
+struct replay *replay_new(const struct replay_config *config, replay_sink sink, void *ctx);
 void replay_free(struct replay *r);
 /* Takes the clocks of the first chunks before any is replayed; without them those of the first second are unknown. */
 void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n);
@@ -94,9 +94,10 @@ void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n);
  * what is wanted changes. When the model has gained or lost groups or instances, replay_end_tracks() alone is enough;
  * it takes time in proportion to the live ones. Tracks that exist continue. No intervals may be open in a sink.
  */
-int replay_begin_tracks(struct replay *r, const struct pm_model *model);
+void replay_begin_tracks(struct replay *r, const struct pm_model *model);
+/* 0, or -EINVAL without such a counter. */
 int replay_want(struct replay *r, uint32_t counter, unsigned aspects);
-int replay_end_tracks(struct replay *r);
+void replay_end_tracks(struct replay *r);
 bool replay_wants_group(const struct replay *r, const struct pm_group *g);
 
 struct track_info {
@@ -131,9 +132,9 @@ uint16_t replay_never_known(const struct replay *r, size_t track);
 /*
  * A formula takes counters of a place together: only where all of them are known. `area`: the kind of the places,
  * which go with the replay; PM_KINDS: each instance is one. Returns its number; the same for the same counters, which
- * are put in order; 0: there are none to take together; or -ENOMEM.
+ * are put in order; 0: there are none to take together.
  */
-int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kind area, const struct places *places);
+uint32_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kind area, const struct places *places);
 /* The track that has what such a formula takes of a track: itself as long as nothing is missing. Only inside a
  * sink. */
 uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula);
@@ -141,11 +142,11 @@ uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula)
 /*
  * Combines levels of several members row by row, by rule mean, max or min. Call it again when members were added:
  * of an owner and part, sets with a member in common are one, and a track is in one of each part. NULL where that
- * is impossible. 0 or -ENOMEM.
+ * is impossible.
  */
 struct average;
-int replay_average(struct replay *r, const void *owner, uint32_t part, enum pm_aggregation rule,
-		   const uint32_t *track, uint32_t n, const struct average **average);
+const struct average *replay_average(struct replay *r, const void *owner, uint32_t part, enum pm_aggregation rule,
+				     const uint32_t *track, uint32_t n);
 /* One value an interval, NAN where there is none; NULL: each interval is one row. Only inside a sink. */
 const double *replay_averaged(const struct replay *r, const struct average *average);
 

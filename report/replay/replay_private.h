@@ -191,7 +191,7 @@ struct group_feeds *replay_read(const struct replay *r, const struct pm_chunk_gr
 /* Whether the group feeds the track. Where two groups have one column, the one to be read first in a stretch does;
  * when it retires, a later one that was not read beside it continues the series. */
 bool replay_takes(const struct replay *r, const struct group_feeds *f, struct track *t);
-/* A new live track, empty; PM_NONE without memory. */
+/* A new live track, empty. */
 uint32_t replay_add_track(struct replay *r);
 
 /* What a number stands for that is none of track[]; NULL: it is one. */
@@ -209,11 +209,11 @@ static inline struct value *results_of(const struct replay *r, size_t track)
 /* Column `x` of group `i` of a chunk. */
 typedef struct column (*column_of)(struct replay *r, const struct pm_chunk *c, uint32_t i, const struct feed *x);
 
-/* Creates joint tracks for what misses something from rows [row, end) on. 1: created; attach them and lay out their
- * results; 0 or -ENOMEM. */
-int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column);
-/* Lets groups feed these tracks. 0 or -ENOMEM. */
-int joints_attach(struct replay *r);
+/* Creates joint tracks for what misses something from rows [row, end) on. True: attach them and lay out their
+ * results. */
+bool joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column);
+/* Lets groups feed these tracks. */
+void joints_attach(struct replay *r);
 /* Decides rows [row, end): begins before plain tracks are fed, takes what those found, ends before joint tracks are
  * fed. */
 void joints_begin(struct joints *j, uint32_t row, uint32_t end);

@@ -2,10 +2,9 @@
  * others of a formula; and all that has ended in one track. */
 #include "report/replay/track.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "report/input/memory.h"
 #include "report/machine/status.h"
 #include "report/replay/track_private.h"
 
@@ -19,11 +18,9 @@ struct track_loss *track_loss_of(struct track *t, size_t rows)
 	if (t->loss)
 		return t->loss;
 	/* In one allocation: where tasks come and go there are many. */
-	t->loss = calloc(1, sizeof(*t->loss) + rows * sizeof(*t->loss->at));
-	if (t->loss) {
-		t->loss->at = (struct support *)(t->loss + 1);
-		t->loss->ever = t->started || t->elapsed;
-	}
+	t->loss = memory_new(1, sizeof(*t->loss) + rows * sizeof(*t->loss->at));
+	t->loss->at = (struct support *)(t->loss + 1);
+	t->loss->ever = t->started || t->elapsed;
 	return t->loss;
 }
 
@@ -1067,14 +1064,11 @@ void tally_put(struct track *t, const struct tally *before)
 		put_more(t, &before->more);
 }
 
-int track_join(struct track *t)
+void track_join(struct track *t)
 {
-	t->loss->joint = calloc(1, sizeof(*t->loss->joint));
-	if (!t->loss->joint)
-		return -ENOMEM;
+	t->loss->joint = memory_new(1, sizeof(*t->loss->joint));
 	t->loss->joint->own = *t->loss;
 	t->loss->joint->own.joint = NULL;
-	return 0;
 }
 
 /* All have it now. */
@@ -1178,17 +1172,14 @@ void track_joint_restart(struct track *t)
  */
 #define ALIKE 10000
 
-int track_begin_sum(struct track *sum, const struct track *t, size_t rows)
+void track_begin_sum(struct track *sum, const struct track *t, size_t rows)
 {
 	*sum = *t;
 	sum->loss = NULL;
-	sum->times = t->times ? calloc(1, sizeof(*sum->times)) : NULL;
+	sum->times = t->times ? memory_new(1, sizeof(*sum->times)) : NULL;
 	track_begin_interval(sum);
-	if (!sum->times != !t->times || !track_loss_of(sum, rows))
-		return -ENOMEM;
-	sum->loss->sum = calloc(1, sizeof(*sum->loss->sum));
+	track_loss_of(sum, rows)->sum = memory_new(1, sizeof(*sum->loss->sum));
 	sum->loss->ever = true;
-	return sum->loss->sum ? 0 : -ENOMEM;
 }
 
 bool track_fold(struct track *sum, struct track *t)

@@ -150,7 +150,7 @@ struct joint_row {
 	uint16_t gone; /* what waited is lost first */
 };
 
-/* The loss of a track, created for blocks of `rows`; NULL without memory. */
+/* The loss of a track, created for blocks of `rows`. */
 struct track_loss *track_loss_of(struct track *t, size_t rows);
 /* Whether [row, end) has all readings, and each can be taken as it is. */
 bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
@@ -177,8 +177,8 @@ void track_unseen(struct track *t, uint16_t reason, uint64_t ns, struct row_note
 void track_hide(struct track *t, uint64_t ns);
 /* The next reading is a first one: a stretch of the recording ends. */
 void track_pause(struct track *t);
-/* Begins a track that stands for all ended ones of the counter of `t`. 0 or -ENOMEM. */
-int track_begin_sum(struct track *sum, const struct track *t, size_t rows);
+/* Begins a track that stands for all ended ones of the counter of `t`. */
+void track_begin_sum(struct track *sum, const struct track *t, size_t rows);
 /* Moves there what an ended track has of the open interval; false: it has to stay. */
 bool track_fold(struct track *sum, struct track *t);
 /* Moves there what an ended track, which is released, has of the open interval; false: that needs more. */
@@ -187,8 +187,8 @@ bool track_end(struct track_end *e, struct track *t);
 void track_end_close(struct track_end *e, uint64_t ns);
 /* Begins the next one, all of which comes after its end. */
 void track_end_again(struct track_end *e);
-/* From here on, takes only what all counters of a formula have. It has a loss. 0 or -ENOMEM. */
-int track_join(struct track *t);
+/* From here on, takes only what all counters of a formula have. It has a loss. */
+void track_join(struct track *t);
 /* As track_step(), or track_unseen() where `c` is NULL. */
 void track_joint_step(struct track *t, const struct column *c, uint32_t row, const struct joint_row *j, uint64_t ns);
 /* Whether that was called after the last track_joint_resume(). */

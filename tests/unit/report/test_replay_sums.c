@@ -241,7 +241,7 @@ static void ends_are_added(void **state)
 		double exact = 60 / ((double)(c[i].elapsed + c[i].absent + 3000000000) / 1e9), rate;
 
 		t.elapsed = c[i].elapsed;
-		assert_int_equal(track_begin_sum(&sum, &t, 1), 0);
+		track_begin_sum(&sum, &t, 1);
 		assert_true(sum.loss->ever && !sum.any && !sum.elapsed && sum.counter == 3);
 		t.more = c[i].more ? &more : NULL;
 		t.times = c[i].times ? &times : NULL;
