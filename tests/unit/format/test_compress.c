@@ -220,71 +220,6 @@ static void toy_free(void *stream)
 	((struct toy *)stream)->freed++;
 }
 
-static void packed_inputs_are_read_to_their_end(void **state)
-{
-	static const struct {
-		const char *file, *want;
-		size_t len;       /* 0: to the NUL */
-		int err, fails;   /* at the end of what is wanted; of the file */
-		bool whole_reads; /* what is handed over must be in the buffer still */
-	} rows[] = {
-		{ "", "", 0, ENODATA, 0, false },
-		{ "<", "", 0, ENODATA, 0, false },
-		{ "<??", "", 0, ENODATA, 0, false },
-		{ "!", "", 0, ENODATA, 0, false },
-		{ "<?!cd", "", 0, ENODATA, 0, false },
-		{ "<>", "", 0, 0, 0, false },
-		{ "<ab>", "ab", 0, 0, 0, false },
-		{ "<a?b?>", "ab", 0, 0, 0, false },
-		{ "<ab><cd>", "abcd", 0, 0, 0, false },
-		{ "<><cd>", "cd", 0, 0, 0, false },
-		{ "<ab>\0\0<cd>", "abcd", 10, 0, 0, false },
-		{ "<ab>\0\0", "ab", 6, 0, 0, false },
-		{ "<ab", "ab", 0, 0, 0, false },
-		{ "<ab>junk", "abjunk", 0, 0, 0, false },
-		{ "<ab>\0junk", "abjunk", 9, 0, 0, false },
-		{ "<ab!cd", "ab!cd", 0, 0, 0, false },
-		{ "<>!cd", "!cd", 0, 0, 0, false },
-		{ "<ab><", "ab<", 0, 0, 0, true },
-		{ "<ab><?!cd", "ab<?!cd", 0, 0, 0, true },
-		{ "<ab", "ab", 0, EIO, -EIO, false },
-		{ "", "", 0, EIO, -EIO, false },
-		{ "<ab>", "ab", 0, EINTR, -EINTR, false },
-		{ "<ab*", "ab", 0, ENOMEM, 0, false },
-		{ "*", "", 0, ENOMEM, 0, false },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		for (size_t k = 0; k < (rows[i].whole_reads ? 4 : 16); k++) {
-			struct toy t = { rows[i].file,
-					 rows[i].len ? rows[i].len : strlen(rows[i].file),
-					 0,
-					 k < 4 ? 64 : k / 4,
-					 rows[i].fails,
-					 false,
-					 0,
-					 0 };
-			struct pm_input in,
-				inner = { .ctx = &t, .read = toy_file, .close = k % 2 ? toy_close : NULL };
-			struct pm_unpacker how = { &t, toy_read, toy_free };
-			size_t head = k % 4 > 1 ? t.len / 2 : 0, len = 0;
-			char got[32];
-			ssize_t n;
-
-			t.at = head;
-			assert_int_equal(pm_input_unpack(&in, &inner, &how, t.file, head, NULL), 0);
-			assert_int_equal(in.read(in.ctx, got, 0), 0);
-			while ((n = in.read(in.ctx, got + len, k % 4 == 3 ? 1 : sizeof(got) - len)) > 0)
-				len += (size_t)n;
-			if (len != strlen(rows[i].want) || memcmp(got, rows[i].want, len) || n != -rows[i].err)
-				fail_msg("%s, way %zu: %.*s, %zd", rows[i].file, k, (int)len, got, n);
-			in.close(in.ctx);
-			assert_int_equal(t.closed, k % 2);
-			assert_int_equal(t.freed, 1);
-		}
-}
-
 static void an_input_without_its_unpacker_is_closed(void **state)
 {
 	struct toy t = { 0 };
@@ -304,5 +239,4 @@ static void an_input_without_its_unpacker_is_closed(void **state)
 
 UNIT_TESTS(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_stream), cmocka_unit_test(test_stream_window),
 	   cmocka_unit_test(test_lying_frame), cmocka_unit_test(test_with_dictionary),
-	   cmocka_unit_test(packed_inputs_are_read_to_their_end),
 	   cmocka_unit_test(an_input_without_its_unpacker_is_closed))

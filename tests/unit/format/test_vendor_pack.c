@@ -61,38 +61,6 @@ static void assert_texts(const struct vendor_texts *t, uint32_t n, uint32_t set)
 	assert_string_equal(t->set[n].metrics, set == 1 ? "" : text);
 }
 
-static void texts_come_back(void **state)
-{
-	(void)state;
-	for (uint32_t sets = 2; sets < 8; sets += 3) {
-		struct vendor_pack p;
-		struct vendor_texts t;
-		struct error e = { 0 };
-
-		write_pack(sets);
-		assert_int_equal(vendor_pack_find(&p, &e), 0);
-		assert_int_equal(p.n_sets, sets);
-		assert_int_equal(p.set[1].events, 11);
-		assert_int_equal(p.set[1].metrics, 21);
-		for (uint32_t i = 0; i < sets; i++) {
-			char cpu[32];
-
-			snprintf(cpu, sizeof(cpu), "GenuineIntel-6-%X", i);
-			assert_int_equal(vendor_pack_texts(&p, cpu, &t, &e), 0);
-			/* Each set once, in the order of the patterns. */
-			assert_int_equal(t.n, i == sets - 1 ? 1 : 2);
-			assert_texts(&t, 0, i);
-			assert_texts(&t, t.n - 1, sets - 1);
-			vendor_texts_release(&t);
-		}
-		assert_int_equal(vendor_pack_texts(&p, "AuthenticAMD-25-1", &t, &e), 0);
-		assert_int_equal(t.n, 0);
-		assert_int_equal(vendor_pack_texts(&p, NULL, &t, &e), 0);
-		assert_int_equal(t.n, 0);
-		vendor_pack_close(&p);
-	}
-}
-
 /* Of revisions of a part the latest that is not newer than the processor, or the oldest; of another part none. */
 static void revisions_are_chosen(void **state)
 {
@@ -267,9 +235,11 @@ static void writing_fails_with_a_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_come_back),     cmocka_unit_test(revisions_are_chosen),
-		cmocka_unit_test(indexes_are_checked), cmocka_unit_test(damage_is_seen),
-		cmocka_unit_test(paths_need_a_folder), cmocka_unit_test(writing_fails_with_a_reason),
+		cmocka_unit_test(revisions_are_chosen),
+		cmocka_unit_test(indexes_are_checked),
+		cmocka_unit_test(damage_is_seen),
+		cmocka_unit_test(paths_need_a_folder),
+		cmocka_unit_test(writing_fails_with_a_reason),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -16,51 +16,6 @@ static const struct sample_options shapes[] = {
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
-struct counts {
-	uint64_t chunks, keys, snapshots, events, ends, damages, wrong, absent, models, repeated, recordings;
-};
-
-static struct counts read_all(struct pm_reader *r, const struct sample_options *o)
-{
-	struct counts n = { 0 };
-	struct pm_item item;
-	int ok;
-
-	while ((ok = pm_reader_next(r, &item)) == 1) {
-		const struct pm_chunk *c;
-
-		n.events += item.kind == PM_ITEM_EVENT;
-		n.ends += item.kind == PM_ITEM_END;
-		n.damages += item.kind == PM_ITEM_DAMAGE;
-		if (item.kind == PM_ITEM_DAMAGE)
-			print_message("damage at %llu+%llu: %s\n", (unsigned long long)item.offset,
-				      (unsigned long long)item.length, item.damage->text);
-		n.models += item.kind == PM_ITEM_MODEL;
-		n.recordings += item.kind == PM_ITEM_RECORDING;
-		/* What ends here can still be told apart: the model goes with the next call. */
-		if (item.kind == PM_ITEM_RECORDING)
-			assert_true(pm_reader_model(r)->n_counters > 0 && pm_reader_model(r)->n_groups > 0);
-		n.repeated += item.kind == PM_ITEM_MODEL && item.parts & PM_PART_REPEATED;
-		if (item.kind != PM_ITEM_CHUNK)
-			continue;
-		assert_int_equal(pm_reader_decode(r, &c), 0);
-		assert_int_equal(c->n_groups, SAMPLE_GROUPS);
-		for (uint32_t g = 0; g < c->n_groups; g++)
-			n.absent += c->group[g].absent;
-		n.wrong += sample_compare(pm_reader_model(r), o, c);
-		n.chunks++;
-		n.keys += item.chunk.key;
-		n.snapshots += item.chunk.rows;
-		assert_true(item.chunk.clocks.monotonic == item.chunk.from_ns + 777);
-		assert_true(item.chunk.clocks.boottime == item.chunk.from_ns + 5000000);
-		assert_true(item.chunk.clocks.counter == item.chunk.from_ns * 5 / 2);
-		assert_true(item.chunk.clocks.realtime / 1000 ==
-			    (item.chunk.from_ns + 1700000000000000000ull + 11 * ((n.chunks - 1) % o->chunks)) / 1000);
-	}
-	assert_int_equal(ok, 0);
-	return n;
-}
-
 /* Gives a few bytes at a time, and no way to seek. */
 struct drip {
 	const struct buf *file;
@@ -115,34 +70,6 @@ static void a_growing_file_is_followed(void **state)
 	assert_int_equal(wrong, 0);
 	assert_true(waits > 50);
 	pm_reader_close(r);
-	buf_release(&file);
-}
-
-/* A file that is still empty, and one that is no recording. */
-static void growing_from_nothing(void **state)
-{
-	const struct sample_options *o = &shapes[0];
-	struct buf file = BUF_INIT;
-	struct drip d = { .file = &file };
-	struct pm_input in = { .ctx = &d, .read = drip_read, .size = UINT64_MAX, .growing = true };
-	struct pm_reader *r;
-	struct pm_item item;
-
-	sample_write(&file, o);
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	assert_int_equal(pm_reader_next(r, &item), -EAGAIN);
-	d.most = 10;
-	assert_int_equal(pm_reader_next(r, &item), -EAGAIN);
-	d.most = file.len;
-	assert_int_equal(pm_reader_next(r, &item), 1);
-	assert_int_equal(item.kind, PM_ITEM_MODEL);
-	assert_int_equal(read_all(r, o).chunks, o->chunks);
-	pm_reader_close(r);
-
-	assert_int_equal(
-		pm_input_memory(&in, "a text that is no recording, and will never become one, however long", 68), 0);
-	in.growing = true;
-	assert_int_equal(pm_reader_open(&r, &in, NULL), -EINVAL);
 	buf_release(&file);
 }
 
@@ -338,6 +265,6 @@ static void kept_entries(void **state)
 	index_list_release(&l);
 }
 
-UNIT_TESTS(cmocka_unit_test(a_growing_file_is_followed), cmocka_unit_test(growing_from_nothing),
-	   cmocka_unit_test(other_files_are_named), cmocka_unit_test(selection_decodes_what_it_names),
-	   cmocka_unit_test(seeking), cmocka_unit_test(kept_entries))
+UNIT_TESTS(cmocka_unit_test(a_growing_file_is_followed), cmocka_unit_test(other_files_are_named),
+	   cmocka_unit_test(selection_decodes_what_it_names), cmocka_unit_test(seeking),
+	   cmocka_unit_test(kept_entries))

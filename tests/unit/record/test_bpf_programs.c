@@ -908,85 +908,6 @@ static void cgroups_count_with_those_around_them(void **state)
 	sysroot_remove(dir);
 }
 
-/* ---- profiles ---- */
-
-static void runs_of_programs_are_measured(void **state)
-{
-	const struct bpf_target target[2] = { { .id = 5, .fd = 50, .name = "a" },
-					      { .id = 6, .fd = 60, .name = "b" } };
-	struct bpf_profile p;
-	struct error e = { 0 };
-	const struct program *exits[2], *entries[2];
-
-	if (bpf_profile_init(&p, target, 2, 2, CPUS, &e))
-		fail_msg("%s", e.text);
-	/* All exits before any entry. */
-	for (unsigned i = 0; i < 2; i++) {
-		assert_string_equal(programs[i].name, "pmrec_exit");
-		assert_string_equal(programs[2 + i].name, "pmrec_entry");
-		exits[i] = &programs[i];
-		entries[i] = &programs[2 + i];
-		assert_int_equal(links[i].program, programs[i].fd);
-	}
-	cpu = 1;
-	task = 9;
-	/* An end without a begin is no run. */
-	event[0][1] = (struct bpf_cell){ 10, 100, 90 };
-	event[1][1] = (struct bpf_cell){ 20, 200, 180 };
-	run(exits[0], NULL);
-	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 0, 0, 0);
-	run(entries[0], NULL);
-	event[0][1] = (struct bpf_cell){ 13, 105, 94 };
-	event[1][1] = (struct bpf_cell){ 26, 207, 188 };
-	run(exits[0], NULL);
-	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 3, 5, 4);
-	assert_cell(bpf_profile_sum(&p, 0, 1, 1), 6, 7, 8);
-	assert_cell(bpf_profile_sum(&p, 0, 0, 0), 0, 0, 0);
-	assert_cell(bpf_profile_sum(&p, 1, 0, 1), 0, 0, 0);
-	/* Once. */
-	run(exits[0], NULL);
-	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 3, 5, 4);
-	/* The other program, and sums of several runs. */
-	for (unsigned i = 1; i <= 3; i++) {
-		run(entries[1], NULL);
-		event[0][1].value += 10;
-		event[0][1].enabled++;
-		run(exits[1], NULL);
-		assert_cell(bpf_profile_sum(&p, 1, 0, 1), 10 * i, i, 0);
-	}
-	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 3, 5, 4);
-	/* Another task began it meanwhile: which of them a reading is of cannot be told. */
-	run(entries[0], NULL);
-	event[0][1].value += 1000;
-	task = 10;
-	run(exits[0], NULL);
-	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 3, 5, 4);
-	/* Tasks with the number 0 are tasks. */
-	task = 0;
-	run(entries[0], NULL);
-	event[0][1].value += 1;
-	run(exits[0], NULL);
-	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 4, 5, 4);
-	/* Not readable at the begin, or at the end, of one event. */
-	broken[0][1] = true;
-	run(entries[0], NULL);
-	broken[0][1] = false;
-	event[1][1].value += 5;
-	run(exits[0], NULL);
-	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 4, 5, 4);
-	assert_cell(bpf_profile_sum(&p, 0, 1, 1), 11, 7, 8);
-	run(entries[0], NULL);
-	broken[0][1] = true;
-	event[1][1].value += 5;
-	run(exits[0], NULL);
-	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 4, 5, 4);
-	assert_cell(bpf_profile_sum(&p, 0, 1, 1), 16, 7, 8);
-	bpf_profile_release(&p);
-	assert_int_equal(p.events, -1);
-	assert_int_equal(bpf_profile_init(&p, target, 1, BPF_PROFILE_EVENTS_MAX + 1, CPUS, &e), -E2BIG);
-	bpf_profile_release(&p);
-}
-
 /* ---- refusals ---- */
 
 static int begin_profile(const struct root *root, const int *fd, struct error *e)
@@ -1118,47 +1039,10 @@ static void refusals_say_what_helps(void **state)
 	memset(refused, 0, sizeof(refused));
 }
 
-/* Only what has types and is compiled can be profiled. */
-static void targets_have_types_and_are_compiled(void **state)
-{
-	static const struct {
-		struct bpf_prog_info info;
-		int err;
-		const char *says;
-	} cases[] = {
-		{ { .name = "f", .btf_id = 3, .nr_func_info = 1, .jited_prog_len = 9 }, 0, "" },
-		{ { .name = "f", .nr_func_info = 1, .jited_prog_len = 9 },
-		  -EINVAL,
-		  "the BPF program f was loaded without BTF" },
-		{ { .name = "f", .btf_id = 3, .jited_prog_len = 9 }, -EINVAL, "loaded without BTF" },
-		{ { .name = "f", .btf_id = 3, .nr_func_info = 1 }, -EPROTO, "is interpreted" },
-	};
-	struct bpf_code c = { 0 };
-	struct bpf_target t;
-	struct error e = { 0 };
-
-	assert_int_equal(bpf_target_find(&t, 1, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "-b 1: there is no such BPF program"));
-	code_exit(&c);
-	assert_true(bpf_program_load(&(struct bpf_program){ .name = "f" }, &c, &e) >= 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		described = &cases[i].info;
-		assert_int_equal(bpf_target_find(&t, 1, &e), cases[i].err);
-		if (cases[i].err)
-			assert_non_null(strstr(e.text, cases[i].says));
-		assert_int_equal(t.id, 1);
-		assert_string_equal(t.name, "f");
-		bpf_target_release(&t);
-	}
-	described = NULL;
-}
-
 UNIT_TESTS(cmocka_unit_test_setup_teardown(tasks_have_places_and_so_have_their_children, begin, end),
 	   cmocka_unit_test_setup_teardown(leaders_are_shared, begin, end),
 	   cmocka_unit_test_setup_teardown(an_event_is_opened_where_it_can_be, begin, end),
 	   cmocka_unit_test_setup_teardown(leaders_are_found_by_name, begin, end),
 	   cmocka_unit_test_setup_teardown(cgroups_count_with_those_around_them, begin, end),
-	   cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
 	   cmocka_unit_test_setup_teardown(any_part_may_be_refused, begin, end),
-	   cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
-	   cmocka_unit_test_setup_teardown(targets_have_types_and_are_compiled, begin, end))
+	   cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end))

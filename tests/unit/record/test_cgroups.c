@@ -79,44 +79,6 @@ static void expect(const struct cgroup_use *use, const uint64_t want[CGROUP_VALU
 	}
 }
 
-static void cgroups_are_found_where_they_are(void **state)
-{
-	unsigned before = open_files();
-	char deep[600] = "/a/b";
-
-	use("/a", 0, 0);
-	use("/a/b", 0, 0);
-	use("/.hidden", 0, 0);
-	/* A path that is one byte too long, after one that is not. */
-	memset(deep + 4, 'x', sizeof(deep) - 4);
-	deep[4] = '/';
-	deep[CGROUP_PATH - 1] = '\0';
-	use(deep, 0, 0);
-	assert_int_equal(cgroup_list_init(&list, &root), 0);
-	assert_true(list.whole);
-	assert_int_equal(list.n, 1);
-	assert_int_equal(cgroup_list_read(&list), 0);
-	assert_int_equal(list.reading, 1);
-	assert_int_equal(list.n, 4);
-	assert_string_equal(list.cgroup[0].path, "/");
-	assert_non_null(of("/a"));
-	assert_non_null(of("/a/b"));
-	assert_non_null(of(deep));
-	assert_int_equal(list.missed, 0);
-	/* Each is there once, and a new one is found. */
-	deep[CGROUP_PATH - 1] = 'x';
-	deep[CGROUP_PATH] = '\0';
-	use(deep, 0, 0);
-	use("/a/c", 0, 0);
-	assert_int_equal(cgroup_list_read(&list), 0);
-	assert_int_equal(list.n, 5);
-	assert_int_equal(of("/a/c")->found, 2);
-	assert_int_equal(of("/a")->found, 1);
-	assert_int_equal(list.missed, 1);
-	cgroup_list_release(&list);
-	assert_int_equal(open_files(), before);
-}
-
 /* All of it of those that use some time, or are in the table; else CPU time only. */
 static void what_matters_is_read(void **state)
 {
@@ -294,6 +256,5 @@ static void descriptors_are_shared(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-UNIT_TESTS(TEST(cgroups_are_found_where_they_are), TEST(what_matters_is_read),
-	   TEST(what_no_controller_counts_is_not_supported), TEST(who_has_gone_leaves_its_place),
-	   TEST(descriptors_are_shared))
+UNIT_TESTS(TEST(what_matters_is_read), TEST(what_no_controller_counts_is_not_supported),
+	   TEST(who_has_gone_leaves_its_place), TEST(descriptors_are_shared))

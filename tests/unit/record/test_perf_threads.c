@@ -200,48 +200,6 @@ static void what_could_not_be_followed_is_counted(void **state)
 	end(&f);
 }
 
-/* Children of those that are followed, and theirs, but not those that were there before. */
-static void lost_records_are_made_up_for_by_proc(void **state)
-{
-	static const pid_t want[] = { CHILD, 71, 75, 80, 81, 79 };
-	struct fixture f;
-	uint64_t since;
-
-	begin(&f, TARGET_COMMAND);
-	follow(&f);
-	since = f.s->since_ticks;
-	assert_in_range(since, 1, clocks_ns(CLOCK_BOOTTIME) / 10000000);
-	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
-	put_task(PERF_RECORD_FORK, 75, 75, 1000);
-	assert_true(notice(&f));
-	update(&f);
-	put_proc(&f, 75, 75);
-	put_proc(&f, 80, 80);
-	put_proc(&f, 80, 81);
-	put_stat(&f, 80, CHILD, since);
-	put_proc(&f, 79, 79); /* found once its parent is */
-	put_stat(&f, 79, 80, since + 5);
-	put_proc(&f, 82, 82);
-	put_stat(&f, 82, CHILD, since - 1);
-	put_proc(&f, 83, 83);
-	put_stat(&f, 83, 1, since);
-	put_proc(&f, 84, 84);
-	n_opened = 1; /* the watch */
-	put_task(PERF_RECORD_LOST, 0, 0, 0);
-	assert_true(notice(&f));
-	assert_int_equal(f.s->n_tasks, 6);
-	for (size_t i = 0; i < 6; i++)
-		assert_int_equal(f.s->task[i].tid, want[i]);
-	assert_int_equal(f.s->task[4].pid, 80);
-	/* It ended unheard; the command did not. */
-	assert_true(f.s->task[1].ended_ns > 0);
-	assert_int_equal(f.s->task[0].ended_ns, 0);
-	assert_int_equal(f.s->task[2].ended_ns, 0);
-	update(&f);
-	assert_int_equal(f.s->group[0]->n_rows, 6);
-	end(&f);
-}
-
 static void another_cpu_is_watched(void **state)
 {
 	struct fixture f;
@@ -405,7 +363,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_has_rows_from_its_begin_to_its_end),
 		cmocka_unit_test(what_could_not_be_followed_is_counted),
-		cmocka_unit_test(lost_records_are_made_up_for_by_proc),
 		cmocka_unit_test(another_cpu_is_watched),
 		cmocka_unit_test(the_next_run_has_tasks_of_its_own),
 		cmocka_unit_test(the_next_run_may_lack_a_counter),

@@ -96,39 +96,12 @@ static void test_values(void **state)
 	root_release(&root);
 }
 
-static void test_system(void **state)
-{
-	NEED_SYSTEM_WIDE();
-	struct world *w =
-		world_new(TARGET_SYSTEM, "duration_time,user_time,system_time,{cs,num_cpus_online}", NULL, NULL);
-	uint64_t before, after, duration, user;
-
-	world_begin(w, NULL);
-	if (world_plan(w))
-		fail_msg("%s", w->e.text);
-	before = clocks_monotonic();
-	duration = sum_of(w, "tool/duration_time/");
-	after = clocks_monotonic();
-	assert_in_range(duration, before, after);
-	user = sum_of(w, "tool/user_time/");
-	burn(300000000);
-	/* Two ticks of a CPU may be lost on both sides. */
-	assert_in_range(sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/"), user + 250000000, UINT64_MAX);
-	assert_true(sum_of(w, "tool/user_time/") >= user);
-	assert_string_equal(pm_model_counter_named(&w->model, "tool/user_time/")->unit, "ns");
-	assert_int_equal(pm_model_counter_named(&w->model, "tool/num_cpus_online/")->semantics, PM_GAUGE);
-	assert_int_equal(pm_model_counter_named(&w->model, "tool/duration_time/")->semantics, PM_CUMULATIVE);
-	world_end(w, false);
-	free(w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_task_times),
 		cmocka_unit_test(test_cpu_times),
 		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -264,60 +264,6 @@ static void pipes_and_devices_are_written_to(void **state)
 	assert_int_equal(output_open(&out, &o, &e), -ENOENT);
 }
 
-/* A frame that does not fit is not there in part. */
-static void half_a_frame_is_taken_back(void **state)
-{
-	struct rlimit before, limit;
-	struct output out;
-	char frame[1000] = "";
-
-	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	limit = before;
-	limit.rlim_cur = 2500;
-	assert_int_equal(output_open(&out, &o, &e), 0);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(outlet_write(&out, frame, 1000), 0);
-	assert_int_equal(outlet_write(&out, frame, 1000), 0);
-	assert_int_equal(outlet_write(&out, frame, 1000), -EFBIG);
-	assert_int_equal(out.bytes, 2000);
-	assert_int_equal(size_of(name), 2000);
-	assert_int_equal(outlet_write(&out, frame, 400), 0);
-	assert_int_equal(size_of(name), 2400);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(output_close(&out, &e), 0);
-	assert_int_equal(size_of(name), 2400);
-}
-
-static void syncs_come_no_rarer_than_asked(void **state)
-{
-	struct output out;
-
-	o.output.sync_ns = 10 * S;
-	assert_int_equal(output_open(&out, &o, &e), 0);
-	/* A chunk a second: nine and a half seconds are due, nine are not. */
-	out.synced_ns = clocks_monotonic() - 9 * S;
-	assert_int_equal(outlet_write(&out, "1", 1), 0);
-	assert_true(out.synced_ns < clocks_monotonic() - 8 * S);
-	out.synced_ns = clocks_monotonic() - 9 * S - S / 2;
-	assert_int_equal(outlet_write(&out, "1", 1), 0);
-	assert_true(out.synced_ns > clocks_monotonic() - 5 * S);
-	out.synced_ns = clocks_monotonic() - 9 * S;
-	/* The end of a file is made to last at once. */
-	assert_int_equal(outlet_write(&out, NULL, 0), 0);
-	assert_true(out.synced_ns > clocks_monotonic() - 5 * S);
-	/* Below a second half of it is early enough. */
-	out.sync_ns = S / 10;
-	out.synced_ns = clocks_monotonic() - S / 20;
-	assert_int_equal(outlet_write(&out, "1", 1), 0);
-	assert_true(out.synced_ns > clocks_monotonic() - S / 20);
-	out.sync_ns = 0;
-	out.synced_ns = 7;
-	assert_int_equal(outlet_write(&out, "1", 1), 0);
-	assert_int_equal(out.synced_ns, 7);
-	assert_int_equal(output_close(&out, &e), 0);
-}
-
 /* ---- several files ---- */
 
 static struct rotation r;
@@ -505,8 +451,6 @@ UNIT_TESTS(cmocka_unit_test_setup_teardown(files_are_called_after_what_they_are_
 	   cmocka_unit_test_setup_teardown(a_recording_is_not_overwritten, setup, teardown),
 	   cmocka_unit_test_setup_teardown(what_is_about_the_user_is_only_for_the_user, setup, teardown),
 	   cmocka_unit_test_setup_teardown(pipes_and_devices_are_written_to, setup, teardown),
-	   cmocka_unit_test_setup_teardown(half_a_frame_is_taken_back, setup, teardown),
-	   cmocka_unit_test_setup_teardown(syncs_come_no_rarer_than_asked, setup, teardown),
 	   cmocka_unit_test_setup_teardown(files_are_kept_up_to_a_number, setup, teardown),
 	   cmocka_unit_test_setup_teardown(a_ring_has_its_time_and_its_size, setup, teardown),
 	   cmocka_unit_test_setup_teardown(a_ring_adopts_what_was_left, setup, teardown))

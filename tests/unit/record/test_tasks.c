@@ -85,76 +85,6 @@ static void end_list(void)
 	assert_int_equal(open_files(), files_before);
 }
 
-static void processes_are_found_by_their_numbers(void **state)
-{
-	struct task *t;
-
-	if (!clock_fits())
-		skip();
-	begin_list();
-	put(&(struct proc){ 30, "a) (b", 1, 5, 7, 2, 3, 400, 11, 13, 'R' });
-	put(&(struct proc){ 4, "a name that is long", 30, 1, 0, .began = 500 });
-	sysroot_put(here.dir, "/proc/stat", "cpu\n");
-	sysroot_put(here.dir, "/proc/7up/stat", "7 (no) S\n");
-	sysroot_put(here.dir, "/proc/8/stat", "nothing\n");
-	assert_int_equal(task_list_read(&list), 0);
-	assert_int_equal(list.n, 3);
-	assert_int_equal(list.task[0].pid, 1);
-	assert_int_equal(list.task[1].pid, 4);
-	assert_int_equal(list.task[2].pid, 30);
-	t = task_list_find(&list, 30);
-	assert_ptr_equal(t, &list.task[2]);
-	assert_string_equal(t->name, "a) (b");
-	assert_int_equal(t->state, 'R');
-	assert_int_equal(t->parent, 1);
-	assert_int_equal(t->began, 400);
-	assert_int_equal(t->use.user, 50000);
-	assert_int_equal(t->use.system, 70000);
-	assert_int_equal(t->use.faults, 13);
-	assert_int_equal(t->children, 40000);
-	assert_int_equal(t->threads, 3);
-	assert_int_equal(t->rss, 11 * 4096);
-	assert_int_equal(t->before.user, 0);
-	assert_string_equal(task_list_find(&list, 4)->name, "a name that is ");
-	assert_null(task_list_find(&list, 5));
-	assert_null(task_list_find(&list, 31));
-
-	/* One goes on, one ends, one begins, and one is another process under an old number. */
-	put(&(struct proc){ 30, "a) (b", 1, 9, 7, .began = 400 });
-	put(&(struct proc){ 1, "else", 0, 3, 0, .began = 600 });
-	put(&(struct proc){ 31, "new", 30, 2, 0, .began = 700 });
-	gone("/proc/%d", 4, 0);
-	assert_int_equal(task_list_read(&list), 0);
-	t = task_list_find(&list, 30);
-	assert_int_equal(t->before.user, 50000);
-	assert_int_equal(t->use.user, 90000);
-	assert_false(t->ended);
-	assert_true(task_list_find(&list, 4)->ended);
-	assert_int_equal(task_list_find(&list, 4)->use.user, 10000);
-	assert_int_equal(task_list_find(&list, 4)->before.user, 10000);
-	assert_int_equal(task_list_find(&list, 31)->before.user, 0);
-	assert_false(task_list_find(&list, 31)->ended);
-	assert_true(task_list_find(&list, 1)->ended);
-	assert_string_equal(task_list_find(&list, 1)->name, "init");
-	/* They stay for one reading. */
-	assert_int_equal(task_list_read(&list), 0);
-	assert_null(task_list_find(&list, 4));
-	assert_string_equal(task_list_find(&list, 1)->name, "else");
-	assert_int_equal(task_list_find(&list, 1)->before.user, 0);
-	assert_int_equal(list.n, 3);
-	assert_int_equal(list.reading, 3);
-	assert_int_equal(list.ended, 0);
-	assert_int_equal(list.missed, 0);
-	/* Not one. */
-	gone("/proc/%d", 1, 0);
-	gone("/proc/%d", 30, 0);
-	gone("/proc/%d", 31, 0);
-	assert_int_equal(task_list_read(&list), 0);
-	assert_int_equal(list.n, 3);
-	assert_int_equal(task_list_read(&list), -ENODATA);
-	end_list();
-}
-
 /* Where there is no room for more, those that are left out keep no file open. */
 static void too_many_processes(void **state)
 {
@@ -358,82 +288,6 @@ static void ends_are_added_to_what_was_seen(void **state)
 	end_list();
 }
 
-static struct task_brief *brief(const char *name, pid_t parent)
-{
-	for (int i = 0; i < BRIEF_MOST; i++)
-		if (list.brief[i].since && list.brief[i].parent == parent && !strcmp(list.brief[i].name, name))
-			return &list.brief[i];
-	fail_msg("nothing of %s", name);
-	return NULL;
-}
-
-static void unseen_ones_are_summed_by_name_and_parent(void **state)
-{
-	const struct taskstats cc = { .ac_pid = 100,
-				      .ac_tgid = 100,
-				      .ac_ppid = 5,
-				      .ac_flag = AGROUP,
-				      .ac_utime = 10,
-				      .ac_stime = 20,
-				      .ac_majflt = 3,
-				      .read_bytes = 40,
-				      .write_bytes = 50 };
-	struct taskstats elsewhere = cc;
-	struct task_brief *b;
-	char name[16];
-
-	begin_list();
-	put(&(struct proc){ 5, "make", 1, .began = 3 });
-	say_end(cc, "cc");
-	say_end(cc, "cc");
-	say_end(cc, "ld");
-	elsewhere.ac_ppid = 77; /* nobody saw it */
-	say_end(elsewhere, "cc");
-	elsewhere.ac_flag = 0;
-	elsewhere.ac_pid = 101;
-	say_end(elsewhere, "cc");
-	assert_int_equal(task_list_read(&list), 0);
-	assert_int_equal(list.ended, 4);
-	b = brief("cc", 5);
-	assert_string_equal(b->parent_name, "make");
-	assert_int_equal(b->ended, 2);
-	assert_int_equal(b->use.user, 20);
-	assert_int_equal(b->use.system, 40);
-	assert_int_equal(b->use.faults, 6);
-	assert_int_equal(b->use.bytes[0], 80);
-	assert_int_equal(b->use.bytes[1], 100);
-	assert_int_equal(b->before.user, 0);
-	assert_int_equal(brief("ld", 5)->ended, 1);
-	assert_int_equal(brief("cc", 0)->ended, 1);
-	assert_int_equal(brief("cc", 0)->use.user, 20);
-	assert_string_equal(brief("cc", 0)->parent_name, "");
-	/* What was there at the reading before is not of this one. */
-	say_end(cc, "cc");
-	say_end(cc, "cc");
-	assert_int_equal(task_list_read(&list), 0);
-	assert_int_equal(b->ended_before, 2);
-	assert_int_equal(b->ended, 4);
-	assert_int_equal(b->before.user, 20);
-	assert_int_equal(b->use.user, 40);
-	assert_int_equal(b->since, 2);
-	/* The oldest makes room, but not one that is in the table, nor one of this reading. */
-	b->member = 1;
-	brief("cc", 0)->member = 2;
-	for (int i = 0; i < BRIEF_MOST; i++) {
-		snprintf(name, sizeof(name), "n%d", i);
-		say_end(cc, name);
-	}
-	assert_int_equal(task_list_read(&list), 0);
-	assert_int_equal(list.missed, 2 + 0);
-	assert_int_equal(brief("cc", 5)->ended, 4);
-	assert_int_equal(brief("cc", 0)->ended, 1);
-	for (int i = 0; i < BRIEF_MOST - 2; i++) {
-		snprintf(name, sizeof(name), "n%d", i);
-		assert_int_equal(brief(name, 5)->ended, 1);
-	}
-	end_list();
-}
-
 /* ---- the table ---- */
 
 static struct pm_chunk_group tables[2];
@@ -628,8 +482,7 @@ static void tables_wait_for_their_chunk(void **state)
 	planned_end(&here);
 }
 
-UNIT_TESTS(cmocka_unit_test(processes_are_found_by_their_numbers), cmocka_unit_test(too_many_processes),
-	   cmocka_unit_test(messages_are_understood), cmocka_unit_test(ends_can_be_listened_to),
-	   cmocka_unit_test(numbers_are_those_behind_the_name), cmocka_unit_test(ends_are_added_to_what_was_seen),
-	   cmocka_unit_test(unseen_ones_are_summed_by_name_and_parent),
-	   cmocka_unit_test(those_that_use_most_are_in_the_table), cmocka_unit_test(tables_wait_for_their_chunk))
+UNIT_TESTS(cmocka_unit_test(too_many_processes), cmocka_unit_test(messages_are_understood),
+	   cmocka_unit_test(ends_can_be_listened_to), cmocka_unit_test(numbers_are_those_behind_the_name),
+	   cmocka_unit_test(ends_are_added_to_what_was_seen), cmocka_unit_test(those_that_use_most_are_in_the_table),
+	   cmocka_unit_test(tables_wait_for_their_chunk))

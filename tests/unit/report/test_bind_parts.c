@@ -206,83 +206,6 @@ static void files(void **state)
 	builder_release(&b);
 }
 
-struct kin {
-	const char *pmu[2], *user[2];
-	uint64_t wildcard[2];
-	bool requested, of_cpu;
-	const char *column; /* NULL: none */
-	const char *unit;   /* of the second; NULL: "1" */
-};
-
-/* Two PMUs that count one of each row a second. */
-static void merged(void **state)
-{
-	static const struct kin cases[] = {
-		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 3 }, false, false, "imc/x/ /s" },
-		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 3 }, true, false, "imc/x/ /s" },
-		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 4 }, false, false, NULL },
-		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 0, 0 }, false, false, NULL },
-		{ { "imc_0", "imc_1" }, { NULL, NULL }, { 3, 3 }, false, false, NULL },
-		{ { "imc_0", "imc_0" }, { "imc/x/", "imc/x/" }, { 3, 3 }, false, false, NULL },
-		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 3 }, false, true, NULL },
-		/* Joules are no counts. */
-		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 3 }, true, false, NULL, "J" },
-	};
-
-	(void)state;
-	for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
-		const struct kin *c = &cases[k];
-		struct harness h = { .config = { .summary = true, .summary_only = true, .per = PM_SYSTEM },
-				     .look = nothing };
-		const struct bound_metric *m;
-		struct builder b;
-
-		builder_init(&b, one_a_row);
-		b.period_ns = 500000000;
-		for (int i = 0; i < 2; i++) {
-			struct pm_instance at = { .kind = PM_PMU, .number = PM_NONE, .cpu = 0, .added_ns = 1 };
-			char name[32];
-			uint32_t id;
-			int64_t on;
-
-			snprintf(name, sizeof(name), "imc_%d/x/", i);
-			id = builder_counter(&b, name, i && c->unit ? c->unit : "1", PM_CUMULATIVE, PM_AGG_SUM);
-			text_attr(&b, id, PM_COUNTER_PERF_PMU, c->pmu[i]);
-			if (c->user[i])
-				text_attr(&b, id, PM_COUNTER_PERF_USER_TEXT, c->user[i]);
-			if (c->wildcard[i])
-				assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs,
-							    PM_COUNTER_PERF_WILDCARD, pm_u64(c->wildcard[i])),
-						 0);
-			assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_REQUESTED,
-						    pm_bool(c->requested)),
-					 0);
-			assert_int_equal(pm_map_set(&at.attrs, PM_INSTANCE_NAME, pm_text(c->pmu[i])), 0);
-			on = pm_model_add_instance(&b.model, &at);
-			pm_map_release(&at.attrs);
-			assert_true(on > 0);
-			b.instance[PM_PMU][0] = (uint32_t)on;
-			builder_group(&b, c->of_cpu ? PM_CPU : PM_PMU, 1, 0, &id, 1);
-		}
-		harness_start(&h, &b, "all", REPLAY_EACH);
-		harness_feed(&h, 0, 2);
-		m = harness_metric(&h, "imc/x/");
-		if (!m != !c->column)
-			fail_msg("case %zu", k);
-		if (m) {
-			assert_string_equal(m->display, c->column);
-			assert_string_equal(m->about->unit, "1/s");
-			assert_int_equal(m->default_on, c->requested);
-			assert_true(harness_value(&h, "imc/x/", PM_SYSTEM, 0) == 4);
-		}
-		/* What has no column together has one each. */
-		m = harness_metric(&h, "imc_1/x/");
-		assert_true(m && m->default_on == (!c->column && c->requested));
-		harness_stop(&h);
-		builder_release(&b);
-	}
-}
-
 static void perf_event(struct builder *b, uint32_t id, const char *pmu, const char *event)
 {
 	text_attr(b, id, PM_COUNTER_PERF_PMU, pmu);
@@ -335,8 +258,7 @@ static void many_cost_no_square(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(amounts), cmocka_unit_test(recorded),
-					    cmocka_unit_test(files), cmocka_unit_test(merged),
-					    cmocka_unit_test(many_cost_no_square) };
+					    cmocka_unit_test(files), cmocka_unit_test(many_cost_no_square) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,32 +184,6 @@ static void summary(void **state)
 	html_recording_release(&r);
 }
 
-static void tiles(void **state)
-{
-	struct html_recording r[2];
-	struct html_page p = page_of(r, 1);
-
-	begin(&r[0], "/x/a.pmr");
-	begin(&r[1], "/x/b.pmr");
-	/* What people ask first, what moved, then the rest. */
-	HAS("glance", &p, "data-metric=\"util\">", "<b>25.0</b> <span class=unit>%</span>",
-	    "<p class=range>10.0 to 40.0</p>", "data-metric=\"forks\">", "<b>142.6k</b>",
-	    "<p class=range>123.5k to 200.0k</p>", "data-metric=\"still\">", "</ul>", NULL, "data-metric=\"broken\"",
-	    "data-metric=\"nowhere\"", "data-metric=\"total\"");
-	/* Four points in the middles of four parts of 120; from 0 at 26 to the highest at 2, where that is near. */
-	HAS("glance", &p, "<path class=\"line s0\" d=\"M15.0 20.0h.1L45.0 14.0L75.0 8.0L105.0 2.0\"/></svg>",
-	    "<path class=\"line s0\" d=\"M15.0 26.0h.1L45.0 26.0L75.0 26.0L105.0 2.0\"/></svg>");
-	free(r[0].metric[STILL].name);
-	r[0].metric[STILL].name = copy("busy");
-	HAS("glance", &p, "data-metric=\"busy\">", "data-metric=\"util\">", "data-metric=\"forks\">");
-	p.n = 2;
-	r[1].near.series[5].present = 0;
-	HAS("glance", &p, "<ul class=\"tiles two\"", "<b>25.0</b>", "&rarr;</span> <b class=second>25.0</b>",
-	    "line s0", "line s1", "<b>142.6k</b>", "<b class=second>-</b>", NULL, "class=range");
-	html_recording_release(&r[0]);
-	html_recording_release(&r[1]);
-}
-
 static void events(void **state)
 {
 	struct html_event event[9];
@@ -291,58 +265,6 @@ static uint32_t count(const char *text, const char *word)
 		n++;
 	}
 	return n;
-}
-
-static void incidents(void **state)
-{
-	struct incident_series series[] = { { .metric = "util", .kind = PM_SYSTEM, .label = "" },
-					    { .metric = "util", .kind = PM_CPU, .label = "CPU 0" },
-					    { .metric = "a", .kind = PM_SYSTEM, .label = "" },
-					    { .metric = "b", .kind = PM_SYSTEM, .label = "" },
-					    { .metric = "c", .kind = PM_SYSTEM, .label = "" },
-					    { .metric = "d", .kind = PM_SYSTEM, .label = "" } };
-	struct incident incident[8];
-	struct html_recording r = { 0 };
-	struct html_page p = page_of(&r, 1);
-
-	begin(&r, "/x/a.pmr");
-	r.incidents = (struct incidents){ .n_scanned = 77, .bin_s = 1, .duration_s = SECONDS };
-	HAS("glance", &p, "Nothing stands out among 77 series");
-	HAS("incidents", &p, "Nothing stands out among 77 series", NULL, "<table");
-	for (uint32_t i = 0; i < 8; i++)
-		incident[i] =
-			(struct incident){ .kind = INCIDENT_LOSS, .from_s = 1, .to_s = 2, .text = (char *)"lost" };
-	incident[0] = (struct incident){
-		.from_s = 1, .to_s = 2, .text = (char *)"<busy>", .series = series, .n_series = 6
-	};
-	incident[1] = (struct incident){
-		.kind = INCIDENT_PEER, .to_s = 4, .text = (char *)"peer", .series = series + 1, .n_series = 1
-	};
-	incident[2] = (struct incident){
-		.kind = INCIDENT_PEER, .to_s = 4, .text = (char *)"package", .series = series, .n_series = 1
-	};
-	incident[3] = (struct incident){
-		.from_s = 3, .to_s = 4, .text = (char *)"cpu", .series = series + 1, .n_series = 1
-	};
-	r.incidents.incident = incident;
-	r.incidents.n = 6;
-	HAS("glance", &p,
-	    "<li><button type=button class=open data-metrics=\"util\ta\tb\tc\" data-from=1.000000 data-to=2.000000>"
-	    "+1 s for 1 s</button> &lt;busy&gt;</li>",
-	    "data-metrics=\"util\" data-row=\"CPU 0\">throughout</button> peer</li>",
-	    "data-metrics=\"util\" data-from=0.000000 data-to=4.000000>throughout</button> package</li>",
-	    "data-metrics=\"util\" data-from=3.000000 data-to=4.000000>", "<li class=bad>", "</ol>", NULL,
-	    "#incidents\"", "Nothing stands out");
-	r.incidents.n = 8;
-	HAS("glance", &p, "#incidents\">2 more</a>");
-	HAS("incidents", &p, "<tr><td class=n>1</td>", "</button></td><td></td><td class=what>&lt;busy&gt;",
-	    "<tr class=bad><td class=n>8</td>", NULL, "<time");
-	r.incidents.start_wall_ns = INT64_C(1000000000) * START;
-	HAS("incidents", &p, "<time datetime=\"2026-09-21T14:13:21Z\">2026-09-21 14:13:21</time>");
-	assert_true(html_incident_metric(&r, "util") && html_incident_metric(&r, "c"));
-	assert_false(html_incident_metric(&r, "d") || html_incident_metric(&r, "x"));
-	r.incidents = (struct incidents){ 0 };
-	html_recording_release(&r);
 }
 
 /* A recording of n values, `together` of them in a bucket, a second each. */
@@ -438,29 +360,6 @@ static void lines(void **state)
 		assert_non_null(strstr(buf_str(&out), other ? "s1\" d=\"M20.0 18.0" : "s0\" d=\"M20.0 18.0"));
 		html_recording_release(&r[0]);
 		html_recording_release(&r[1]);
-	}
-}
-
-static void numbers(void **state)
-{
-	static const struct {
-		double v;
-		unsigned precision;
-		const char *text;
-	} cases[] = {
-		{ 0, 1, "0.0" },
-		{ 12.34, 1, "12.3" },
-		{ 0.0123, 1, "0.012" },
-		{ 0.00000123, 0, "0.000001" },
-		{ 999999.4, 1, "999999.4" },
-		{ 1e6, 2, "1000000" },
-		{ -2.5, 1, "-2.5" },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct html_number n = html_number(cases[i].v, cases[i].precision);
-
-		assert_string_equal(n.text, cases[i].text);
 	}
 }
 
@@ -576,5 +475,5 @@ static void sizes(void **state)
 	html_recording_release(&r);
 }
 
-UNIT_TESTS(cmocka_unit_test(summary), cmocka_unit_test(tiles), cmocka_unit_test(events), cmocka_unit_test(incidents),
-	   cmocka_unit_test(numbers), cmocka_unit_test(sizes), cmocka_unit_test(lines), cmocka_unit_test(texts))
+UNIT_TESTS(cmocka_unit_test(summary), cmocka_unit_test(events), cmocka_unit_test(sizes), cmocka_unit_test(lines),
+	   cmocka_unit_test(texts))

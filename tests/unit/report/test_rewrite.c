@@ -281,104 +281,6 @@ static void every_adds_up_what_it_skips(void **state)
 	builder_release(&b);
 }
 
-static void damage_ends_a_segment(void **state)
-{
-	struct rewrite_rules rules = { 0 };
-	(void)state;
-
-	for (int gather = 0; gather < 2; gather++) {
-		struct rewrite_result result;
-		struct buf file = BUF_INIT;
-		struct table *in, *out;
-		uint32_t rose = 0, gaps = 0;
-		struct builder b;
-
-		rules.gather = gather;
-		record(&b, 0, 300, 2);
-		b.file.data[b.file.len / 2] ^= 16;
-		result = carry_over(&rules, &b.file, 1, &file);
-		in = read_table(&b.file);
-		out = read_table(&file);
-		assert_true(in->damages > 0);
-		assert_true(result.damages > 0);
-		assert_int_equal(out->damages, 0);
-		assert_true(out->notes > 0);
-		assert_true(in->n > 200 && in->n < 300);
-		assert_int_equal(out->n, in->n);
-		for (uint32_t r = 0; r < in->n; r++) {
-			same_row(&in->row[r], &out->row[r], in->columns);
-			if (!r)
-				continue;
-			rose += out->row[r].segment != out->row[r - 1].segment;
-			gaps += in->row[r].number != in->row[r - 1].number + 1;
-			assert_true(out->row[r].segment >= out->row[r - 1].segment);
-			assert_true((out->row[r].segment != out->row[r - 1].segment) ==
-				    (in->row[r].number != in->row[r - 1].number + 1));
-		}
-		assert_int_equal(gaps, 1);
-		assert_int_equal(rose, 1);
-		table_free(in);
-		table_free(out);
-		buf_release(&file);
-		builder_release(&b);
-	}
-}
-
-/* A file of two recordings, the later one first, which give one name two units: both stay what they are. Joined they
- * would be neither. */
-static void recordings_of_one_file_stay_apart(void **state)
-{
-	struct rewrite_rules rules = { 0 }, join = { .join = true };
-	struct buf file = BUF_INIT, two = BUF_INIT;
-	uint32_t recordings = 0, rows[2] = { 0 };
-	const struct pm_chunk *c;
-	struct pm_reader *r;
-	struct rewrite *w;
-	struct error e = { 0 };
-	struct pm_item item;
-	struct builder a, b;
-	size_t damages;
-	(void)state;
-
-	record(&a, 500, 550, 4);
-	define_with(&b, "ms");
-	builder_write(&b, 20, 16);
-	builder_finish(&b);
-	buf_add(&two, a.file.data, a.file.len);
-	buf_add(&two, b.file.data, b.file.len);
-	assert_int_equal(carry_over(&rules, &two, 1, &file).snapshots_out, 66);
-	r = open_bytes(&file);
-	while (pm_reader_next(r, &item) == 1) {
-		recordings += item.kind == PM_ITEM_RECORDING;
-		if (item.kind != PM_ITEM_CHUNK)
-			continue;
-		assert_int_equal(pm_reader_decode(r, &c), 0);
-		assert_true(recordings < 2);
-		assert_int_equal(c->tick[0], BUILDER_START_NS + (recordings ? 20 : 500 + rows[0]) * 1000000000ull);
-		assert_int_equal(c->segment, 1);
-		rows[recordings] += c->rows;
-		assert_string_equal(pm_model_counter_named(pm_reader_model(r), names[GAUGE])->unit,
-				    recordings ? "ms" : "1");
-	}
-	assert_int_equal(recordings, 1);
-	assert_int_equal(rows[0], 50);
-	assert_int_equal(rows[1], 16);
-	pm_reader_damage(r, &damages);
-	assert_int_equal(damages, 0);
-	pm_reader_close(r);
-	buf_clear(&file);
-	assert_int_equal(rewrite_new(&w, &join, take, &file, &e), 0);
-	r = open_bytes(&two);
-	assert_int_equal(rewrite_recording(w, r, &e), -EINVAL);
-	assert_string_equal(e.text, "t.cumulative has different definitions in these recordings");
-	pm_reader_close(r);
-	rewrite_free(w);
-	buf_release(&file);
-	buf_release(&two);
-	builder_release(&a);
-	builder_release(&b);
-}
-
 /* Tasks come and go: what is read together may be what it was before, in a group of a new id. */
 static void a_group_that_ended_takes_no_equal_one_along(void **state)
 {
@@ -448,6 +350,5 @@ static void texts_go_through_their_rule(void **state)
 }
 
 UNIT_TESTS(cmocka_unit_test(windows_cut_through_chunks), cmocka_unit_test(every_adds_up_what_it_skips),
-	   cmocka_unit_test(damage_ends_a_segment), cmocka_unit_test(recordings_of_one_file_stay_apart),
 	   cmocka_unit_test(a_group_that_ended_takes_no_equal_one_along),
 	   cmocka_unit_test(texts_go_through_their_rule))

@@ -325,52 +325,6 @@ static void second_level_cache(void **state)
 	}
 }
 
-/* ---- who and when ---- */
-
-static void identities(void **state)
-{
-	struct harness h = { 0 };
-	struct builder b;
-
-	whole_machine(&b, 0x55);
-	for (uint32_t cpu = 0; cpu < 8; cpu++) {
-		leaf_at(&b, "cpuid.00000001.0", cpu, 0x50651, (cpu * 16 + 3) << 24 | 0x00100800, 0, 0);
-		leaf_at(&b, "cpuid.0000000b.0", cpu, 1, 2, 0x100, 0x1000 + cpu);
-	}
-	start(&h, &b, "APIC,X2APIC,Time_Of_Day_Seconds");
-	near(&h, "apic_id", PM_CPU, 0, 3);
-	near(&h, "apic_id", PM_CPU, 7, 115);
-	near(&h, "x2apic_id", PM_CPU, 7, 0x1007);
-	/* The machine as a whole has no such number. */
-	assert_int_equal(harness_reason(&h, "apic_id", PM_SYSTEM, 0), REPORT_LEVEL);
-	assert_true(harness_value(&h, "time_of_day", PM_CPU, 5) > 1e9);
-	near(&h, "time_of_day", PM_SYSTEM, 0, harness_value(&h, "time_of_day", PM_CPU, 0));
-	harness_stop(&h);
-	/* The builder's readings are 40 us apart and take half of that. */
-	b.read_ns = 40000;
-	start(&h, &b, "usec");
-	near(&h, "usec", PM_CPU, 3, 20);
-	near(&h, "usec", PM_SYSTEM, 0, 20);
-	harness_stop(&h);
-	/* Off by default. */
-	start(&h, &b, NULL);
-	assert_false(is_shown(&h, "usec") || is_shown(&h, "APIC") || is_shown(&h, "X2APIC") ||
-		     is_shown(&h, "Time_Of_Day_Seconds"));
-	harness_stop(&h);
-	builder_release(&b);
-	/* AMD has it in a leaf of its own. */
-	builder_init(&b, programmed);
-	amd(&b);
-	add_group(&b, PM_CPU, 8, few_names);
-	leaf(&b, "cpuid.80000001.0", 0, 0, 1 << 22, 0);
-	for (uint32_t cpu = 0; cpu < 8; cpu++)
-		leaf_at(&b, "cpuid.8000001e.0", cpu, 200 + cpu, 0, 0, 0);
-	start(&h, &b, "X2APIC");
-	near(&h, "x2apic_id", PM_CPU, 2, 202);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,7 +334,6 @@ int main(void)
 		cmocka_unit_test(telemetry),
 		cmocka_unit_test(clusters),
 		cmocka_unit_test(second_level_cache),
-		cmocka_unit_test(identities),
 		cmocka_unit_test(telemetry_of_one_die),
 		cmocka_unit_test(telemetry_without_order),
 	};
