@@ -219,37 +219,6 @@ static void test_fields(void **state)
 	}
 }
 
-static void test_instances_and_texts(void **state)
-{
-	struct buf notes = BUF_INIT;
-	struct event_set set;
-
-	assert_int_equal(load_text("{\"Header\": {}, \"Events\": [{\"EventName\": \"UNC_M_CAS\", "
-				   "\"EventCode\": \"0x05\", \"UMask\": \"0xcf\", \"UMaskExt\": \"0x2\", "
-				   "\"PerPkg\": \"1\", \"Unit\": \"iMC\", "
-				   "\"ScaleUnit\": \"64Bytes\", \"BriefDescription\": \"reads\", "
-				   "\"Deprecated\": \"1\"}]}",
-				   &notes),
-			 2);
-	set = resolve("UNC_M_CAS,unc_m_cas/name=x/");
-	assert_int_equal(set.n, 4);
-	for (size_t i = 0; i < 4; i++) {
-		assert_int_equal(set.event[i].type, 20 + i % 2);
-		/* 0x2cf of "8-15,32-39": 0xcf below, 2 above. */
-		assert_true(set.event[i].config[0] == (0xcf05 | 2ull << 32));
-		assert_string_equal(set.event[i].scale, "64");
-		assert_string_equal(set.event[i].unit, "Bytes");
-		assert_true(set.event[i].per_pkg);
-	}
-	assert_int_equal(set.event[0].wildcard, set.event[1].wildcard);
-	assert_string_equal(set.event[1].name, "uncore_imc_1/unc_m_cas/");
-	assert_string_equal(set.event[2].display, "x");
-	assert_true(pmus[1].alias[0].vendor && pmus[1].alias[0].deprecated);
-	assert_string_equal(pmus[1].alias[0].help, "reads");
-	event_set_release(&set);
-	buf_release(&notes);
-}
-
 static void test_directories(void **state)
 {
 	struct buf notes = BUF_INIT;
@@ -475,7 +444,6 @@ static void test_patterns(void **state)
 }
 
 UNIT_TESTS(cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
-	   cmocka_unit_test_setup_teardown(test_instances_and_texts, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(test_directories, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),

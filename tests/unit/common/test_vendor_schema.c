@@ -114,79 +114,7 @@ static void constants_are_of_the_machine(void **state)
 	formula("HYPERTHREADING_ON", NULL, "#smt_on");
 }
 
-static void what_is_said_of_a_metric_is_kept(void **state)
-{
-	struct json *j = convert(
-		"{'Metrics':["
-		"{'MetricName':'one','LegacyName':'metric_One','Formula':'a','Level':2,'UnitOfMeasure':'percent',"
-		" 'MetricGroup':'Mem;Bw','Category':'TMA','BriefDescription':'What it is',"
-		" 'Events':[{'Name':'X.Y','Alias':'a'}],"
-		" 'Threshold':{'Formula':'p > 20','ThresholdMetrics':[{'Alias':'p','Value':'metric_One'}]}},"
-		"{'MetricName':'two','Formula':'a','UnitOfMeasure':'MB/sec','Category':'Other',"
-		" 'Events':[{'Name':'UNC_M.Z','Alias':'a'}],"
-		" 'Threshold':{'Formula':'p > 20','ThresholdMetrics':[{'Alias':'p','Value':'metric_Two'}]}},"
-		"{'MetricName':'three','Formula':'a','UnitOfMeasure':'J','MetricGroup':'G','Level':1}]}",
-		"cpu_core");
-
-	assert_int_equal(json_count(j), 3);
-	assert_string_equal(text_of(j, 0, "MetricName"), "one");
-	assert_string_equal(text_of(j, 0, "ScaleUnit"), "%");
-	assert_string_equal(text_of(j, 0, "BriefDescription"), "What it is");
-	assert_string_equal(text_of(j, 0, "MetricThreshold"), "one > 20");
-	assert_string_equal(text_of(j, 0, "MetricGroup"), "Mem;Bw;TMA;TopdownL2");
-	assert_string_equal(text_of(j, 0, "Unit"), "cpu_core");
-	assert_string_equal(text_of(j, 1, "ScaleUnit"), "MB/s");
-	assert_string_equal(text_of(j, 1, "MetricThreshold"), "none");
-	assert_string_equal(text_of(j, 1, "MetricGroup"), "Other");
-	/* What lies outside the cores belongs to all. */
-	assert_string_equal(text_of(j, 1, "Unit"), "none");
-	assert_string_equal(text_of(j, 2, "ScaleUnit"), "J");
-	assert_string_equal(text_of(j, 2, "MetricGroup"), "G");
-	assert_string_equal(text_of(j, 2, "BriefDescription"), "none");
-	assert_string_equal(text_of(j, 2, "MetricExpr"), unknown);
-	json_free(j);
-}
-
 /* ---- Arm ---- */
-
-static const char arm[] = "{'product_configuration':{'implementer':'0x41','part_num':'0xd0c',%s'x':1},"
-			  "'events':{'CYCLES':{'code':'0x0011','title':'Cycles'},'OTHER':{'code':'0x8'}},"
-			  "'metrics':{'ipc':{'formula':'OTHER / CYCLES','units':'per cycle','title':'Each'},"
-			  "'miss':{'formula':'CYCLES','units':'percent of all'}},"
-			  "'groups':{'metrics':{'General':{'metrics':['ipc']},'Miss':{'metrics':['miss','ipc']}}}}";
-
-static void telemetry_of_arm(void **state)
-{
-	struct json *j;
-	char text[1024];
-
-	snprintf(text, sizeof(text), arm, "");
-	j = convert(text, NULL);
-	assert_int_equal(json_count(j), 4);
-	assert_string_equal(text_of(j, 0, "EventName"), "CYCLES");
-	assert_string_equal(text_of(j, 0, "EventCode"), "0x0011");
-	assert_string_equal(text_of(j, 0, "BriefDescription"), "Cycles");
-	assert_string_equal(text_of(j, 1, "EventName"), "OTHER");
-	assert_string_equal(text_of(j, 1, "BriefDescription"), "none");
-	assert_string_equal(text_of(j, 2, "MetricName"), "ipc");
-	assert_string_equal(text_of(j, 2, "MetricExpr"), "OTHER / CYCLES");
-	assert_string_equal(text_of(j, 2, "ScaleUnit"), "per cycle");
-	assert_string_equal(text_of(j, 2, "BriefDescription"), "Each");
-	assert_string_equal(text_of(j, 2, "MetricGroup"), "General;Miss");
-	assert_string_equal(text_of(j, 3, "ScaleUnit"), "%");
-	assert_string_equal(text_of(j, 3, "MetricGroup"), "Miss");
-	json_free(j);
-	/* The older list: codes are numbers, and one number is both the implementer and the part. */
-	j = convert("{'cpuid':'0x41d0c','events':[{'name':'A','code':17,'description':'D'},{'name':'B','code':255}]}",
-		    NULL);
-	assert_int_equal(json_count(j), 2);
-	assert_string_equal(text_of(j, 0, "EventName"), "A");
-	assert_string_equal(text_of(j, 0, "EventCode"), "0x11");
-	assert_string_equal(text_of(j, 0, "BriefDescription"), "D");
-	assert_string_equal(text_of(j, 1, "EventName"), "B");
-	assert_string_equal(text_of(j, 1, "EventCode"), "0xff");
-	json_free(j);
-}
 
 /* What is short of memory is an error, never another formula or one metric less. */
 static void refused_memory_is_no_other_metric(void **state)
@@ -227,5 +155,4 @@ static void refused_memory_is_no_other_metric(void **state)
 }
 
 UNIT_TESTS(cmocka_unit_test(aliases_are_replaced), cmocka_unit_test(modifiers_are_terms_or_letters),
-	   cmocka_unit_test(constants_are_of_the_machine), cmocka_unit_test(what_is_said_of_a_metric_is_kept),
-	   cmocka_unit_test(telemetry_of_arm), cmocka_unit_test(refused_memory_is_no_other_metric))
+	   cmocka_unit_test(constants_are_of_the_machine), cmocka_unit_test(refused_memory_is_no_other_metric))

@@ -116,75 +116,6 @@ static void the_hierarchy_of_perf_events_comes_first(void **state)
 	end(m);
 }
 
-/* The k-th name is for the k-th event; the only one for all before it. */
-static void names_go_to_the_events_before_them(void **state)
-{
-	/* `want`: the cgroup of each event, '-' for none. */
-	static const struct {
-		struct cgroup_option given[2];
-		const char *want, *error;
-	} cases[] = {
-		{ { { (char *)"a", 3 } }, "aaa", NULL },
-		{ { { (char *)"a", 2 } }, "aa-", NULL },
-		{ { { (char *)"a", 1 } }, "a--", NULL },
-		{ { { (char *)"a,,b", 3 } }, "a-b", NULL },
-		{ { { (char *)"b,a,b", 3 } }, "bab", NULL },
-		{ { { (char *)"a", 1 }, { (char *)"b", 2 } }, "ab-", NULL },
-		{ { { (char *)"a", 2 }, { (char *)"b", 3 } }, "ab-", NULL },
-		{ { { (char *)"a,b,a,b", 3 } }, NULL, "'b' has no event before it: there are only 3 events" },
-		{ { { (char *)"a,b", 1 } }, NULL, "'b' has no event before it: there are only 1 event" },
-		{ { { (char *)"none", 3 } }, NULL, "cgroup 'none' in /sys/fs/cgroup: No such file" },
-		{ { { (char *)"a/file", 3 } }, NULL, "'a/file' in /sys/fs/cgroup is not a cgroup" },
-		{ { { (char *)"../cgroup", 3 } }, NULL, "a name cannot point outside /sys/fs/cgroup" },
-		{ { { (char *)"/../cgroup", 3 } }, NULL, "cannot point outside" },
-		{ { { (char *)"a/../b", 3 } }, NULL, "cannot point outside" },
-		{ { { (char *)"..", 3 } }, NULL, "cannot point outside" },
-	};
-	struct machine *m = *state;
-	char longest[1100];
-
-	make_tree(m, V2);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct perf_options *o = begin(m, "cs", "faults", "migrations");
-		struct cgroup_option given[2];
-		int err;
-
-		memcpy(given, cases[i].given, sizeof(given));
-		o->cgroups = given;
-		o->n_cgroups = given[1].names ? 2 : 1;
-		err = read_events(m);
-		if (cases[i].error) {
-			assert_true(err < 0);
-			says(m, cases[i].error);
-		} else if (err) {
-			fail_msg("%s: %s", given[0].names, m->w->e.text);
-		}
-		for (size_t k = 0; cases[i].want && k < 3; k++) {
-			const struct perf_event *e = &m->s.event[k];
-
-			assert_int_equal(e->n_cgroups, cases[i].want[k] != '-');
-			if (e->n_cgroups)
-				assert_int_equal(m->s.cgroup[e->first_cgroup].name[0], cases[i].want[k]);
-			assert_in_range(m->s.n_cgroups, 1, 2);
-		}
-		end(m);
-	}
-	/* As long as a path may be, and longer. */
-	memset(longest, 'x', sizeof(longest));
-	for (int more = 0; more < 2; more++) {
-		struct perf_options *o = begin(m, "cs", NULL, NULL);
-		struct cgroup_option given = { longest, 1 };
-
-		longest[1023 + more] = '\0';
-		o->cgroups = &given;
-		o->n_cgroups = 1;
-		assert_true(read_events(m) < 0);
-		assert_int_equal(!!strstr(m->w->e.text, "too long for a name"), more);
-		longest[1023 + more] = 'x';
-		end(m);
-	}
-}
-
 static void each_of_some_cgroups(void **state)
 {
 	static const struct {
@@ -429,7 +360,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_hierarchy_of_perf_events_comes_first, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(names_go_to_the_events_before_them, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_of_some_cgroups, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_kernel_says_when_tasks_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(options_stand_for_sets_of_events, set_up, tear_down),

@@ -269,59 +269,6 @@ static uint64_t sampled(struct fixture *f, struct perf_group *g, enum sampling h
 	return g->sample_ns;
 }
 
-/* A clock of the CPU leads what is in software or in the core, where the user does not want a group exactly so. */
-static void the_kernel_samples_what_may_follow_a_clock(void **state)
-{
-	static const struct {
-		const char *pmu;
-		uint32_t type, mods;
-		bool core, uncore, can;
-	} cases[] = {
-		{ "cpu", PERF_TYPE_RAW, 0, true, false, true },
-		{ "software", PERF_TYPE_SOFTWARE, 0, false, false, true },
-		{ "tracepoint", PERF_TYPE_TRACEPOINT, 0, false, false, true },
-		{ "msr", 10, 0, false, false, true },
-		{ "other", 10, 0, false, false, false },
-		{ "unit", 10, 0, false, true, false },
-		{ "cpu", PERF_TYPE_RAW, EVENT_MOD_PINNED, true, false, false },
-		{ "cpu", PERF_TYPE_RAW, EVENT_MOD_EXCLUSIVE, true, false, false },
-		{ "cpu", PERF_TYPE_RAW, EVENT_MOD_USER, true, false, true },
-	};
-	struct event good = { .type = PERF_TYPE_SOFTWARE, .pmu = (char *)"software" }, ev;
-	struct perf_event event[2] = { { .ev = &good }, { .ev = &ev } }, *member[] = { &event[0], &event[1] };
-	uint32_t cpu = 0;
-	struct perf_group g = { .member = member, .n = 2, .way = PERF_BY_READ, .cpus = { .cpu = &cpu, .n = 1 } };
-	struct fixture f;
-
-	begin(&f, "cs");
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		ev = (struct event){ .type = cases[i].type,
-				     .mods = cases[i].mods,
-				     .pmu = (char *)(uintptr_t)cases[i].pmu,
-				     .core = cases[i].core,
-				     .uncore = cases[i].uncore };
-		assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), cases[i].can ? 10 * MS : 0);
-	}
-	g.tasks = true;
-	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
-	g.tasks = false;
-	g.n_cgroups = 1;
-	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
-	g.n_cgroups = 0;
-	g.way = PERF_BY_LEADER;
-	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
-	g.way = PERF_BY_READ;
-	g.bpf = (struct bpf_group *)&g;
-	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
-	g.bpf = NULL;
-	g.n = 0;
-	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
-	g.n = 1;
-	g.cpus.n = 0;
-	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
-	end(&f);
-}
-
 static void sampling_has_limits(void **state)
 {
 	static const struct {
@@ -363,7 +310,6 @@ int main(void)
 		cmocka_unit_test(texts_come_from_several_options),
 		cmocka_unit_test(defaults_leave_out_what_they_cannot_read),
 		cmocka_unit_test(root_complexes_are_recorded),
-		cmocka_unit_test(the_kernel_samples_what_may_follow_a_clock),
 		cmocka_unit_test(sampling_has_limits),
 	};
 

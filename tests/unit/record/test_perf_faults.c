@@ -218,80 +218,12 @@ static void test_user_only(void **state)
 	done(w);
 }
 
-/* Fails on other CPUs than the one that was tried: those have a place without values and a note, the first goes on. */
-static void test_some_cpus(void **state)
-{
-	struct rule rule = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, EMFILE, FROM_SECOND_CPU };
-	struct world *w = plan_with("page-faults", rule);
-
-	if (w->plan.cpus.n < 2 || w->plan.cpus.cpu[0] != 0) {
-		done(w);
-		skip();
-	}
-	assert_int_equal(invalid(w, "page-faults"), 0);
-	assert_int_equal(count_units(w), w->plan.cpus.n);
-	assert_non_null(strstr(probe_of(w, "page-faults on CPU 1")->hint, "ulimit"));
-	done(w);
-	/* The same beside one that can be opened there. */
-	w = plan_with("context-switches,page-faults", rule);
-	assert_int_equal(count_units(w), w->plan.cpus.n);
-	assert_non_null(strstr(probe_of(w, "page-faults on CPU 1")->hint, "ulimit"));
-	done(w);
-}
-
-/* The soft limit is raised to the hard one, and what is needed is told before it is opened. */
-static void test_open_files(void **state)
-{
-	struct rlimit before, low;
-	struct buf text = BUF_INIT;
-	uint64_t used;
-	struct world *w;
-	bool told = false;
-
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	low = before;
-	low.rlim_cur = 64;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-	w = begin("page-faults");
-	if (world_plan(w))
-		fail_msg("%s", w->e.text);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &low), 0);
-	assert_true(low.rlim_cur == before.rlim_max);
-	done(w);
-
-	for (int i = 0; i < 300; i++)
-		buf_printf(&text, "%s2:%d", i ? "," : "", i);
-	low.rlim_cur = low.rlim_max = 400;
-	if (setrlimit(RLIMIT_NOFILE, &low))
-		skip();
-	w = begin(buf_str(&text));
-	used = perf_used_nofile();
-	assert_int_equal(world_plan(w), 0);
-	for (uint32_t i = 0; i < w->model.n_probes; i++) {
-		const char *need = strstr(w->model.probe[i].what, "need ");
-
-		if (!need || !strstr(need, " open files, and the limit is 400"))
-			continue;
-		/* The events, what others have, and 32 for what they want. */
-		assert_int_equal(strtoul(need + 5, NULL, 10), 300 * w->plan.cpus.n + used + 32);
-		told = true;
-		/* Before those of the CPUs that could not be opened. */
-		assert_int_equal(i, 0);
-		assert_non_null(strstr(w->model.probe[i].hint, "ulimit -Hn"));
-	}
-	assert_true(told);
-	done(w);
-	buf_release(&text);
-	/* Back up needs a right that the test may lack. */
-	(void)!setrlimit(RLIMIT_NOFILE, &before);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_error), cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_user_only),  cmocka_unit_test(test_some_cpus),
-		cmocka_unit_test(test_open_files),
+		cmocka_unit_test(test_each_error),
+		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_user_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

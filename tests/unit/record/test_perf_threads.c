@@ -295,45 +295,6 @@ static void the_next_run_may_lack_a_counter(void **state)
 	}
 }
 
-/* A number that is used twice within one look is of two tasks, and the end of the first is not that of the second. */
-static void a_number_may_be_used_twice(void **state)
-{
-	struct perf_group *g;
-	struct fixture f;
-
-	begin(&f, TARGET_COMMAND);
-	follow(&f);
-	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
-	put_task(PERF_RECORD_EXIT, CHILD, 71, 2000);
-	put_task(PERF_RECORD_FORK, CHILD, 71, 3000);
-	assert_true(notice(&f));
-	assert_int_equal(f.s->n_tasks, 3);
-	update(&f);
-	g = f.s->group[0];
-	assert_int_equal(g->n_rows, 3);
-	for (uint32_t i = 1; i < 3; i++)
-		assert_int_equal(g->row[i]->instance, f.s->task[i].instance);
-	assert_int_equal(g->row[1]->end, PERF_ENDING);
-	assert_int_equal(g->row[2]->end, PERF_ALIVE);
-	end(&f);
-	/* Whoever notices it first. */
-	begin(&f, TARGET_TASKS);
-	follow(&f);
-	put_proc(&f, 71, 71);
-	put_task(PERF_RECORD_FORK, 71, 71, 1000);
-	assert_true(notice(&f));
-	update(&f);
-	put_task(PERF_RECORD_EXIT, 71, 71, 2000);
-	put_task(PERF_RECORD_FORK, 71, 71, 3000);
-	assert_true(notice(&f));
-	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
-	g = f.s->group[0];
-	assert_int_equal(g->n_rows, 3);
-	assert_int_equal(g->row[1]->end, PERF_ENDING);
-	assert_int_equal(g->row[2]->end, PERF_ALIVE);
-	end(&f);
-}
-
 static void not_everybody_wants_that(void **state)
 {
 	for (int c = 0; c < 4; c++) {
@@ -366,7 +327,6 @@ int main(void)
 		cmocka_unit_test(another_cpu_is_watched),
 		cmocka_unit_test(the_next_run_has_tasks_of_its_own),
 		cmocka_unit_test(the_next_run_may_lack_a_counter),
-		cmocka_unit_test(a_number_may_be_used_twice),
 		cmocka_unit_test(not_everybody_wants_that),
 	};
 

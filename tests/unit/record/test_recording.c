@@ -310,38 +310,6 @@ static void epochs_without_room_are_refused(void **state)
 	destroy(&f);
 }
 
-/* The sink has taken or refused all. */
-static void written(struct fixture *f)
-{
-	while (!recording_flush(f->recording))
-		;
-}
-
-static void a_full_disk_is_told_once_and_loses_nothing_before(void **state)
-{
-	struct error e = { 0 };
-	struct fixture f;
-	struct found r;
-
-	build(&f, TICK);
-	single(&f, 0, 0, PM_SNAPSHOT_FIRST, true);
-	ticks(&f, 1, 5, 0);
-	written(&f);
-	atomic_store(&f.disk_full, true);
-	ticks(&f, 6, 10, 0);
-	written(&f);
-	assert_int_equal(recording_error(f.recording, &e), -ENOSPC);
-	assert_non_null(strstr(e.text, "No space left"));
-	sampler_free(f.sampler);
-	recording_attach(f.recording, NULL);
-	assert_int_equal(recording_finish(f.recording, &e), -ENOSPC);
-	read_back(&f, &r);
-	assert_int_equal(r.snapshots + r.lost, 6);
-	assert_false(r.ended);
-	destroy(&f);
-}
-
 UNIT_TESTS(cmocka_unit_test(every_tick_is_there_or_counted), cmocka_unit_test(a_suspend_within_a_chunk_splits_it),
 	   cmocka_unit_test(a_stuck_disk_does_not_hold_the_end_back),
-	   cmocka_unit_test(epochs_without_room_are_refused),
-	   cmocka_unit_test(a_full_disk_is_told_once_and_loses_nothing_before))
+	   cmocka_unit_test(epochs_without_room_are_refused))

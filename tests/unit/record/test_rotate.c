@@ -119,30 +119,6 @@ static void files_are_called_after_what_they_are_of(void **state)
 	}
 }
 
-/* An old file of --privacy=full is closed to others, another keeps what it has. */
-static void full_recordings_are_the_users_own(void **state)
-{
-	static const struct {
-		const char *privacy;
-		unsigned before, after;
-	} row[] = { { "full", 0644, 0600 },
-		    { "full", 0600, 0600 },
-		    { "full", 0400 | 0200 | 01, 0600 },
-		    { "default", 0644, 0644 },
-		    { NULL, 0640, 0640 } };
-	struct output out;
-
-	o.output.overwrite = true;
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		sysroot_put(dir, "/x.pmr", "1");
-		assert_int_equal(chmod(name, row[i].before), 0);
-		o.privacy = (char *)row[i].privacy;
-		assert_int_equal(output_open(&out, &o, &e), 0);
-		assert_int_equal(mode_of(name), row[i].after);
-		assert_int_equal(output_close(&out, &e), 0);
-	}
-}
-
 static void a_recording_is_not_overwritten(void **state)
 {
 	struct output out;
@@ -215,53 +191,6 @@ static void what_is_about_the_user_is_only_for_the_user(void **state)
 	assert_int_equal(mode_of(name), 0644);
 	assert_int_equal(output_close(&out, &e), 0);
 	umask(before);
-}
-
-static void pipes_and_devices_are_written_to(void **state)
-{
-	char fifo[64], got[8];
-	struct output out;
-	int reader;
-
-	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
-	assert_int_equal(mkfifo(fifo, 0600), 0);
-	reader = open(fifo, O_RDONLY | O_NONBLOCK);
-	o.output.output = fifo;
-	assert_int_equal(output_open(&out, &o, &e), 0);
-	assert_true(out.live && !out.regular && !out.created);
-	assert_int_equal(outlet_write(&out, "abc", 3), 0);
-	assert_int_equal(outlet_write(&out, NULL, 0), 0);
-	assert_int_equal(read(reader, got, sizeof(got)), 3);
-	assert_int_equal(output_close(&out, &e), 0);
-	close(reader);
-	/* Files that follow one another have to be files. */
-	o.output.rotate_ns = S;
-	assert_int_equal(output_open(&out, &o, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "is not a file"));
-	o.output.rotate_ns = 0;
-	o.output.output = (char *)"/dev/null";
-	assert_int_equal(output_open(&out, &o, &e), 0);
-	assert_false(out.live || out.regular);
-	assert_int_equal(output_close(&out, &e), 0);
-	/* Standard output, or the descriptor that stands for it: a duplicate, which is not the caller's to close. */
-	{
-		int ends[2];
-
-		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-		o.output.output = (char *)"-";
-		o.output.fd = ends[1];
-		assert_int_equal(output_open(&out, &o, &e), 0);
-		assert_true(out.live && !out.created && out.fd != ends[1]);
-		assert_int_equal(outlet_write(&out, "xyz", 3), 0);
-		assert_int_equal(read(ends[0], got, sizeof(got)), 3);
-		assert_int_equal(output_close(&out, &e), 0);
-		close(ends[0]);
-		assert_int_equal(close(ends[1]), 0);
-		assert_int_equal(output_open(&out, &o, &e), -EBADF);
-		o.output.fd = 0;
-	}
-	o.output.output = (char *)"/nowhere/x.pmr";
-	assert_int_equal(output_open(&out, &o, &e), -ENOENT);
 }
 
 /* ---- several files ---- */
@@ -447,10 +376,8 @@ static void a_ring_adopts_what_was_left(void **state)
 }
 
 UNIT_TESTS(cmocka_unit_test_setup_teardown(files_are_called_after_what_they_are_of, setup, teardown),
-	   cmocka_unit_test_setup_teardown(full_recordings_are_the_users_own, setup, teardown),
 	   cmocka_unit_test_setup_teardown(a_recording_is_not_overwritten, setup, teardown),
 	   cmocka_unit_test_setup_teardown(what_is_about_the_user_is_only_for_the_user, setup, teardown),
-	   cmocka_unit_test_setup_teardown(pipes_and_devices_are_written_to, setup, teardown),
 	   cmocka_unit_test_setup_teardown(files_are_kept_up_to_a_number, setup, teardown),
 	   cmocka_unit_test_setup_teardown(a_ring_has_its_time_and_its_size, setup, teardown),
 	   cmocka_unit_test_setup_teardown(a_ring_adopts_what_was_left, setup, teardown))

@@ -144,36 +144,6 @@ static void cgroups_may_come_later(void **state)
 	assert_false(pm_map_bool(&counter("cgroups.memory")->attrs, PM_COUNTER_FROM_ZERO, false));
 }
 
-static void tables_need_a_second_and_a_hierarchy(void **state)
-{
-	begin(CGROUPS);
-	use("", 0, 0);
-	here.options = (struct record_options){ .privacy = (char *)"default" };
-	here.options.sample.interval_ns = 999999999;
-	planned_begin(&here, NULL, "cgroups,tasks");
-	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, NULL), 0);
-	assert_null(here.plan.units);
-	assert_int_equal(refused("cgroups")->reason, PM_REASON_NOT_READ);
-	assert_string_equal(refused("cgroups")->hint, "-i 1");
-	assert_int_equal(refused("tasks")->reason, PM_REASON_NOT_READ);
-	teardown(state);
-	begin("cgroup /sys/fs/cgroup cgroup rw 0 0\n");
-	start_with(NULL, "cgroups", "default", NULL);
-	assert_int_equal(refused("cgroups")->reason, PM_REASON_NOT_SUPPORTED);
-	assert_non_null(strstr(refused("cgroups")->what, "uses version 1"));
-	teardown(state);
-	/* Beside version 1, an empty version 2 has no controllers and stays empty. */
-	begin(CGROUPS "cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\n");
-	use("", 0, 0);
-	start_with(NULL, "cgroups", "default", NULL);
-	assert_non_null(strstr(refused("cgroups")->what, "uses version 1"));
-	teardown(state);
-	begin("proc /proc proc rw 0 0\n");
-	start_with(NULL, "cgroups", "default", NULL);
-	assert_int_equal(refused("cgroups")->reason, pm_reason_errno(-ENOENT));
-	assert_non_null(strstr(refused("cgroups")->hint, "mount -t cgroup2"));
-}
-
 /* ---- file systems ---- */
 
 static void local_file_systems_are_read_once(void **state)
@@ -247,5 +217,4 @@ static void local_file_systems_are_read_once(void **state)
 
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
 
-UNIT_TESTS(TEST(the_table_has_an_end), TEST(cgroups_may_come_later), TEST(tables_need_a_second_and_a_hierarchy),
-	   TEST(local_file_systems_are_read_once))
+UNIT_TESTS(TEST(the_table_has_an_end), TEST(cgroups_may_come_later), TEST(local_file_systems_are_read_once))

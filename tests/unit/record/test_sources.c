@@ -5,22 +5,6 @@
 
 /* ---- stat, schedstat, softirqs ---- */
 
-static void stat_reads_columns(void **state)
-{
-	start("server", "stat");
-	sample();
-	assert_int_equal(of_cpu("stat.user", 0), 0);
-	assert_int_equal(of_cpu("stat.idle", 7), 703);
-	assert_int_equal(of_cpu("stat.guest_nice", 14), 1409);
-	assert_int_equal(of_cpu("stat.user", 15), NO_COLUMN);
-	assert_int_equal(of_system("stat.ctxt"), 815);
-	assert_int_equal(of_system("stat.intr"), 4711);
-	assert_int_equal(of_system("stat.processes"), 42);
-	assert_int_equal(of_system("stat.procs_running"), 3);
-	assert_int_equal(counter("stat.procs_running")->semantics, PM_GAUGE);
-	assert_int_equal(counter("stat.user")->scale.den, 100);
-}
-
 /* What the host took from a CPU, as its last reading had it. */
 static void stolen_time_is_told_by_cpu(void **state)
 {
@@ -138,21 +122,6 @@ static void schedstat_reads_versions(void **state)
 	assert_int_equal(refused("schedstat")->reason, PM_REASON_FORMAT);
 	assert_non_null(strstr(refused("schedstat")->what, "version 14"));
 	assert_null(here.plan.units);
-}
-
-static void softirqs_read_columns(void **state)
-{
-	start("hybrid", "softirqs");
-	sample();
-	assert_int_equal(of_cpu("softirqs.net_tx", 6), 56);
-	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_FAMILY, ""), "softirqs.vec");
-	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_MEMBER, ""), "NET_TX");
-	/* A line and a CPU that were not there are nobody's. */
-	sysroot_put(here.dir, "/proc/softirqs", "  CPU0  CPU6 CPU70\n  HI: 1 2 7\n NEW: 8 8 7\n NET_TX: 3 4 7\n");
-	sample();
-	assert_int_equal(of_cpu("softirqs.net_tx", 0), 3);
-	assert_int_equal(of_cpu("softirqs.net_tx", 6), 4);
-	assert_int_equal(of_cpu("softirqs.net_tx", 5), STATUS(PM_REASON_OFFLINE));
 }
 
 /* ---- interrupts ---- */
@@ -317,50 +286,6 @@ static void a_dead_file_kills_its_unit(void **state)
 
 /* ---- memory ---- */
 
-static void vmstat_knows_levels(void **state)
-{
-	start("server", "vmstat");
-	sample();
-	assert_int_equal(of_system("vmstat.nr_free_pages"), 4000);
-	assert_int_equal(of_system("vmstat.nr_dirtied"), 300);
-	assert_int_equal(of_system("vmstat.pgfault"), 123456);
-	assert_int_equal(of_system("vmstat.workingset_refault_file"), 8);
-	assert_int_equal(counter("vmstat.nr_free_pages")->semantics, PM_GAUGE);
-	assert_int_equal(counter("vmstat.nr_active_anon")->semantics, PM_GAUGE);
-	assert_int_equal(counter("vmstat.nr_dirtied")->semantics, PM_CUMULATIVE);
-	assert_int_equal(counter("vmstat.workingset_nodes")->semantics, PM_GAUGE);
-	assert_int_equal(counter("vmstat.workingset_refault_file")->semantics, PM_CUMULATIVE);
-	sysroot_put(here.dir, "/proc/vmstat", "nr_active_anon 1\nnewcomer 2\npgfault 3\n");
-	sample();
-	assert_int_equal(of_system("vmstat.pgfault"), 3);
-	assert_int_equal(of_system("vmstat.nr_free_pages"), STATUS(PM_REASON_GONE));
-}
-
-/* What /proc/vmstat has, too, is not recorded twice. */
-static void meminfo_takes_what_it_knows(void **state)
-{
-	start("server", "meminfo");
-	sample();
-	assert_int_equal(of_system("meminfo.memtotal"), 16384);
-	assert_int_equal(counter("meminfo.memtotal")->scale.num, 1024);
-	assert_int_equal(of_system("meminfo.anonpages"), NO_COUNTER);
-}
-
-static void pressure_reads_totals(void **state)
-{
-	start("server", "pressure");
-	sample();
-	assert_int_equal(of_system("pressure.cpu.some"), 10003);
-	assert_int_equal(of_system("pressure.memory.full"), 5006);
-	assert_int_equal(of_system("pressure.io.some"), 10002);
-	assert_int_equal(of_system("pressure.irq.full"), NO_COUNTER);
-	assert_int_equal(counter("pressure.io.some")->scale.den, 1000000);
-	teardown(state);
-	start("arm64", "pressure");
-	assert_int_equal(refused("pressure")->reason, pm_reason_errno(ENOENT));
-	assert_null(here.plan.units);
-}
-
 /* Numbers have the names of the line before; other protocols have lines of the same kind. */
 static void tcp_goes_by_names(void **state)
 {
@@ -511,22 +436,17 @@ static void counters_belong_to_their_source(void **state)
 	assert_true(here.model.n_counters > 60);
 }
 
-UNIT_TESTS(cmocka_unit_test_teardown(stat_reads_columns, teardown),
-	   cmocka_unit_test_teardown(stolen_time_is_told_by_cpu, teardown),
+UNIT_TESTS(cmocka_unit_test_teardown(stolen_time_is_told_by_cpu, teardown),
 	   cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
 	   cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
 	   cmocka_unit_test_teardown(many_cpus_come_online, teardown),
 	   cmocka_unit_test_teardown(schedstat_reads_versions, teardown),
-	   cmocka_unit_test_teardown(softirqs_read_columns, teardown),
 	   cmocka_unit_test_teardown(interrupts_read_cells, teardown),
 	   cmocka_unit_test_teardown(interrupts_add_what_fires, teardown),
 	   cmocka_unit_test_teardown(interrupts_totals_start_again_with_a_cell, teardown),
 	   cmocka_unit_test_teardown(interrupts_follow_hotplug, teardown),
 	   cmocka_unit_test_teardown(columns_of_cpus_that_may_come, teardown),
 	   cmocka_unit_test_teardown(a_dead_file_kills_its_unit, teardown),
-	   cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
-	   cmocka_unit_test_teardown(meminfo_takes_what_it_knows, teardown),
-	   cmocka_unit_test_teardown(pressure_reads_totals, teardown),
 	   cmocka_unit_test_teardown(tcp_goes_by_names, teardown),
 	   cmocka_unit_test_teardown(interfaces_come_and_go, teardown),
 	   cmocka_unit_test_teardown(many_interfaces_come_at_once, teardown),

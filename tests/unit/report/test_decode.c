@@ -347,40 +347,6 @@ static void unknown_model(void **state)
 	pm_model_release(&m);
 }
 
-/* A reading has the units of its package, whichever of its CPUs it is of; a value that is there twice is said once. */
-static void units_of_two_packages(void **state)
-{
-	static const char *const lines[] = {
-		"msr.rapl_power_unit (package 0): 0x000a0e03 power 0.125 W",
-		"msr.rapl_power_unit (package 1): 0x000a0e02 power 0.25 W",
-		"msr.vr_current_config (package 0): 0x00000190 limit 4 50 W, not locked\n",
-		"msr.vr_current_config (package 1): 0x00000194 limit 4 101 W, not locked\n",
-		"msr.vr_current_config (cpu 1): 0x80000190 limit 4 50 W, locked\n",
-		"msr.vr_current_config (cpu 5): 0x80000194 limit 4 101 W, locked\n",
-	};
-	struct buf text = BUF_INIT;
-	struct builder b;
-
-	builder_init(&b, NULL);
-	at(&b.model, "msr.rapl_power_unit", PM_PACKAGE, "0", 0xa0e03);
-	at(&b.model, "msr.rapl_power_unit", PM_PACKAGE, "1", 0xa0e02);
-	for (int twice = 0; twice < 2; twice++) {
-		at(&b.model, "msr.vr_current_config", PM_PACKAGE, "0", 400);
-		at(&b.model, "msr.vr_current_config", PM_PACKAGE, "1", 404);
-	}
-	at(&b.model, "msr.vr_current_config", PM_CPU, "1", 400 | 1u << 31);
-	at(&b.model, "msr.vr_current_config", PM_CPU, "5", 404 | 1u << 31);
-	decode_text(&b.model, &text);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		const char *line = strstr(buf_str(&text), lines[i]);
-
-		if (!line || strstr(line + 1, lines[i]))
-			fail_msg("not once: %s in\n%s", lines[i], buf_str(&text));
-	}
-	buf_release(&text);
-	builder_release(&b);
-}
-
 /* What turbostat's text has before its table: the main facts, and places if asked for. */
 static void main_facts(void **state)
 {
@@ -463,35 +429,6 @@ static void readings_that_say_the_same(void **state)
 	pm_model_release(&m);
 }
 
-/* What the kernel said of frequencies, idle states and limits; nothing else, and nothing that says who uses it. */
-static void settings_are_told(void **state)
-{
-	struct pm_config hidden = { .name = (char *)"cpufreq.x", .reason = PM_REASON_NO_PERMISSION };
-	struct pm_config person = { .name = (char *)"cpufreq.y", .privacy = PM_PRIVACY_PERSON, .value = pm_u64(1) };
-	struct buf text = BUF_INIT;
-	struct pm_model m;
-
-	(void)state;
-	pm_model_init(&m);
-	at(&m, "powercap.name", PM_PACKAGE, "0-1", 3);
-	at(&m, "cpufreq.min", PM_CPU, "0-3", 800);
-	config(&m, "cpu_dma_latency_us", pm_u64(2000000000));
-	config(&m, "cpu_dma_latency_us", pm_u64(10));
-	config(&m, "cpufrequency", pm_u64(5));
-	config(&m, "uncorefreq.max", pm_u64(2400));
-	assert_int_equal(pm_model_add_config(&m, &hidden), 0);
-	assert_int_equal(pm_model_add_config(&m, &person), 0);
-	decode_text(&m, &text);
-	assert_string_equal(buf_str(&text), "cpufreq.min (cpu 0-3): 800\n"
-					    "cpu_dma_latency_us: 2000000000 (default)\n"
-					    "cpu_dma_latency_us: 10\n"
-					    "uncorefreq.max: 2400\n"
-					    "powercap.name (package 0,1): 3\n");
-	buf_release(&text);
-	pm_model_release(&m);
-}
-
 UNIT_TESTS(cmocka_unit_test(manual_page), cmocka_unit_test(other_facts), cmocka_unit_test(empty_frequencies),
 	   cmocka_unit_test(amd), cmocka_unit_test(unknown_model), cmocka_unit_test(tables),
-	   cmocka_unit_test(units_of_two_packages), cmocka_unit_test(main_facts),
-	   cmocka_unit_test(readings_that_say_the_same), cmocka_unit_test(settings_are_told))
+	   cmocka_unit_test(main_facts), cmocka_unit_test(readings_that_say_the_same))

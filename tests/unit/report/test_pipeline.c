@@ -157,49 +157,6 @@ static void window_of_time(void **state)
 	builder_release(&b);
 }
 
-/* One broken byte: never a difference across what is lost. */
-static void broken_bytes(void **state)
-{
-	struct pipeline_config config = system_only();
-	struct builder b;
-	size_t lost = 0, runs = 0;
-
-	record_rows(&b, "system", true);
-	for (size_t at = b.file.len / 4; at < b.file.len; at += b.file.len / 80) {
-		uint8_t *copy = malloc(b.file.len);
-		struct outcome o;
-
-		assert_non_null(copy);
-		memcpy(copy, b.file.data, b.file.len);
-		copy[at] ^= 0x10;
-		o = run(copy, b.file.len, &config);
-		assert_int_equal(o.err, 0);
-		assert_true(o.lines > 0);
-		assert_true(o.least == 56 && o.most == 56);
-		/* Not a line less without saying so. */
-		if (o.lines < ROWS - 1) {
-			assert_true(o.result.damaged);
-			assert_non_null(strstr(buf_str(&o.result.notes), "bytes "));
-			lost++;
-		}
-		done(&o);
-		/* In a total, what is known is a part, and marked. */
-		config.mode = PIPELINE_TOTAL;
-		o = run(copy, b.file.len, &config);
-		assert_int_equal(o.lines, 1);
-		assert_true(o.sum <= 56. * (ROWS - 1));
-		if (o.sum < 56. * (ROWS - 1) && !strstr(o.text, ",partial,"))
-			/* A chunk missing at an end shortens the time that is told. */
-			assert_null(strstr(o.text, ",399000000000,"));
-		done(&o);
-		config.mode = PIPELINE_AUTO;
-		free(copy);
-		runs++;
-	}
-	assert_true(runs >= 50 && lost >= 25);
-	builder_release(&b);
-}
-
 static void joined_recordings(void **state)
 {
 	struct pipeline_config config = system_only();
@@ -294,28 +251,6 @@ static void first_intervals(void **state)
 	builder_release(&b);
 }
 
-static void unknown_columns(void **state)
-{
-	struct pipeline_config config = system_only();
-	struct builder b;
-	struct outcome o;
-
-	record_rows(&b, "system", true);
-	assert_int_equal(selection_add(&config.selection, SELECT_SHOW, "tets.x", NULL), 0);
-	o = run(b.file.data, b.file.len, &config);
-	assert_true(o.err < 0);
-	assert_non_null(strstr(o.error.text, "'test.x'"));
-	done(&o);
-	selection_release(&config.selection);
-	assert_int_equal(selection_add(&config.selection, SELECT_HIDE, "all", NULL), 0);
-	o = run(b.file.data, b.file.len, &config);
-	assert_true(o.err < 0);
-	assert_non_null(strstr(o.error.text, "no column"));
-	done(&o);
-	selection_release(&config.selection);
-	builder_release(&b);
-}
-
 static struct reading text_one(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
 	return (struct reading){ .v = 1 };
@@ -348,66 +283,5 @@ static void texts_have_no_columns(void **state)
 	builder_release(&b);
 }
 
-/* A sink that looks at the model and at the names of the rows. */
-struct onlooker {
-	struct sink sink;
-	const struct pm_reader *reader;
-	uint32_t most, rows;
-};
-
-static int look_at_shape(struct sink *s, const struct sheet *sheet, size_t n)
-{
-	return 0;
-}
-
-static int look(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
-{
-	struct onlooker *o = (struct onlooker *)sink;
-	uint32_t now = pm_reader_model(o->reader)->n_instances;
-
-	o->most = now > o->most ? now : o->most;
-	for (uint32_t r = 0; r < sheet->n_rows; r++)
-		assert_true(sheet->row[r].place.kind != PM_TASK ||
-			    strchr(places_name(sheet->places, &sheet->row[r].place), '('));
-	o->rows += sheet->n_rows;
-	return 0;
-}
-
-/* Of 5,000 tasks, 50 at a time, the model holds few, unless all have rows; and rows of the dead have their names. */
-static void dead_tasks(void **state)
-{
-	static const struct sink_ops ops = { .shape = look_at_shape, .intervals = look };
-	static const struct {
-		struct pipeline_config config;
-		uint32_t most, rows;
-	} cases[] = {
-		{ { .mode = PIPELINE_TOTAL, .sheet = { .per = PM_SYSTEM, .summary_only = true } }, 300, 1 },
-		{ { .mode = PIPELINE_EACH, .sheet = { .per = PM_TASK } }, 300, 50 * 199 },
-		{ { .mode = PIPELINE_TOTAL, .sheet = { .per = PM_TASK } }, 5100, 3900 },
-	};
-	const struct churn_options churn = { .live = 50, .counters = 2, .replaced = 25, .chunks = 200, .rows = 1 };
-	struct buf file = BUF_INIT;
-
-	churn_write(&file, &churn);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct onlooker o = { .sink.ops = &ops };
-		struct pipeline_result result = { 0 };
-		struct pm_reader *reader;
-		struct error error;
-		struct pm_input in;
-
-		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
-		assert_int_equal(pm_reader_open(&reader, &in, &error), 0);
-		o.reader = reader;
-		assert_int_equal(pipeline_run(&cases[i].config, reader, &o.sink, &result, &error), 0);
-		assert_in_range(o.rows, cases[i].rows, 2 * cases[i].rows);
-		assert_in_range(o.most, 50, cases[i].most);
-		pipeline_result_release(&result);
-		pm_reader_close(reader);
-	}
-	buf_release(&file);
-}
-
-UNIT_TESTS(cmocka_unit_test(window_of_time), cmocka_unit_test(broken_bytes), cmocka_unit_test(joined_recordings),
-	   cmocka_unit_test(growing_file), cmocka_unit_test(first_intervals), cmocka_unit_test(unknown_columns),
-	   cmocka_unit_test(texts_have_no_columns), cmocka_unit_test(dead_tasks))
+UNIT_TESTS(cmocka_unit_test(window_of_time), cmocka_unit_test(joined_recordings), cmocka_unit_test(growing_file),
+	   cmocka_unit_test(first_intervals), cmocka_unit_test(texts_have_no_columns))
