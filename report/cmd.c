@@ -60,19 +60,12 @@ int cmd_fail(const char *command, const struct error *e)
 	return EXIT_TROUBLE;
 }
 
-int cmd_no_memory(const char *command)
+void cmd_write(struct buf *b)
 {
-	return cmd_fail(command, &(struct error){ .number = ENOMEM, .text = "out of memory" });
-}
-
-int cmd_write(const char *command, struct buf *b)
-{
-	if (b->err)
-		return cmd_no_memory(command);
+	memory_whole(b);
 	if (b->len)
 		fwrite(b->data, 1, b->len, stdout);
 	buf_clear(b);
-	return 0;
 }
 
 bool cmd_complain_skipped(const char *command, struct vendor_files *files)
@@ -141,7 +134,8 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	}
 	if (r < 0)
 		return cmd_fail(spec->name, &e);
-	return cmd_write(spec->name, &common->text);
+	cmd_write(&common->text);
+	return 0;
 }
 
 int cmd_run(const struct options_spec *spec, int argc, char **argv, void *input,

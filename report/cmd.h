@@ -44,10 +44,8 @@ void cmd_complain(const char *command, const char *format, ...) __attribute__((f
 void cmd_complain_lines(const char *command, const char *what, struct buf *lines);
 /* The same for an error, with the cure if memory was short; returns EXIT_TROUBLE. */
 int cmd_fail(const char *command, const struct error *e);
-int cmd_no_memory(const char *command);
-/* Writes the buffer to stdout and empties it. 0, or EXIT_TROUBLE for a buffer without memory. Write errors show at
- * exit. */
-int cmd_write(const char *command, struct buf *b);
+/* Writes the buffer to stdout and empties it. Write errors show at exit. */
+void cmd_write(struct buf *b);
 /* Prints metrics of --metrics-file with an invalid formula. True if there are any. */
 bool cmd_complain_skipped(const char *command, struct vendor_files *files);
 /* Watches the file, and with `on` waits for more at its end, unless it is "-". */

@@ -103,7 +103,6 @@ static int check_file(const void *input, const char *path, const struct options_
 	struct error e = { 0 };
 	SCOPED(scan_release) struct scan s = { 0 };
 	bool damaged;
-	int r = EXIT_GOOD;
 
 	if (scan_path(&s, path, SCAN_VALUES, &e))
 		return cmd_fail(spec.name, &e);
@@ -112,10 +111,8 @@ static int check_file(const void *input, const char *path, const struct options_
 		json_file(path, &s, damaged, &out);
 	else if (damaged || !c->quiet)
 		text_file(path, &s, damaged, &out);
-	r = cmd_write(spec.name, &out);
-	if (!r)
-		r = damaged ? EXIT_NEGATIVE : EXIT_GOOD;
-	return r;
+	cmd_write(&out);
+	return damaged ? EXIT_NEGATIVE : EXIT_GOOD;
 }
 
 int cmd_check(int argc, char **argv)

@@ -14,6 +14,7 @@
 #include "common/names.h"
 #include "common/parse.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/pipeline/options_read.h"
 #include "report/pipeline/pipeline.h"
 #include "report/input/spool.h"
@@ -157,8 +158,7 @@ static int counter_stays(void *ctx, struct pm_counter *c)
 	/* Recordings of a file have mostly the same. */
 	if (!names_get(&cut->counters, c->name, &(uint32_t){ 0 })) {
 		cut->counters_out += stays;
-		if (names_set(&cut->counters, c->name, stays))
-			return -ENOMEM;
+		memory_done(names_set(&cut->counters, c->name, stays));
 	}
 	return stays ? REWRITE_KEEP : REWRITE_DROP;
 }
@@ -190,6 +190,7 @@ static void tell(struct cut *c, char *const *said)
 	for (; *said; said++)
 		if (strncmp(*said, "--output", 8) && strcmp(*said, "--overwrite"))
 			buf_printf(&c->history, " %s", *said);
+	memory_whole(&c->history);
 }
 
 static int report(const struct cut *c, const struct rewrite_result *r, struct buf *notes)
@@ -251,8 +252,6 @@ static int run(void *input, const struct options_common *common)
 		.every = (uint32_t)c->every,
 		.history = buf_str(&c->history),
 	};
-	if (!err && c->history.err)
-		err = error_sys(&e, ENOMEM, "history");
 	if (!err)
 		err = rewrite_all(&c->rules, 1, open_input, c, outfile_write, &out, &result, &e);
 	if (!err)

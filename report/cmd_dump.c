@@ -60,11 +60,12 @@ static int flush(struct dump *d)
 {
 	struct error e = { 0 };
 
-	if (d->out.len <= 1u << 16 && !d->out.err)
+	if (d->out.len <= 1u << 16)
 		return 0;
 	if (output_count(&d->total, d->out.data, d->out.len, &e))
 		return cmd_fail(spec.name, &e);
-	return cmd_write(spec.name, &d->out);
+	cmd_write(&d->out);
+	return 0;
 }
 
 static int dump_chunk(struct dump *d, uint64_t *left)
@@ -98,7 +99,9 @@ static int dump_items(struct dump *d, uint64_t left, struct error *e)
 		input_failed(e, r, &item, "cannot continue reading");
 		return cmd_fail(spec.name, e);
 	}
-	return r ? r : cmd_write(spec.name, &d->out);
+	if (!r)
+		cmd_write(&d->out);
+	return r;
 }
 
 /* A name that matches nothing is probably a typing error. */

@@ -1,6 +1,7 @@
 /* pmrep eval: the value of a metric expression for given numbers. */
 #include "report/cmd.h"
 #include "report/commands.h"
+#include "report/input/memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -114,9 +115,7 @@ static int bind(const char *word, const struct expr_input *input, size_t n, stru
 		return error_set(e, EINVAL, "'%s' is not of the form ID=VALUE", word);
 	if (parse_value(equals + 1, &given))
 		return error_set(e, EINVAL, "%s: '%s' is not a number", word, equals + 1);
-	text = strndup(word, (size_t)(equals - word));
-	if (!text)
-		return error_set(e, ENOMEM, "out of memory");
+	text = memory_format("%.*s", (int)(equals - word), word);
 	/* Parsed as in the expression, so that cpu@x\=1@ is the same ID in both places. */
 	r = expr_parse(&x, text, NULL);
 	if (!r)
@@ -166,10 +165,8 @@ static int evaluate(const struct eval *v, struct value *result, struct error *e)
 	if (r)
 		return r;
 	input = expr_inputs(x, &n);
-	value = calloc(n + 1, sizeof(*value));
-	bound = calloc(n + 1, sizeof(*bound));
-	if (!value || !bound)
-		r = error_set(e, ENOMEM, "out of memory");
+	value = memory_new(n, sizeof(*value));
+	bound = memory_new(n, sizeof(*bound));
 	for (int i = 0; !r && i < v->n_bindings; i++)
 		r = bind(v->binding[i], input, n, value, bound, e);
 	for (size_t i = 0; !r && i < n; i++) {

@@ -9,6 +9,7 @@
 #include "common/table.h"
 #include "report/incident/incident.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/input/spool.h"
 #include "report/pipeline/options_read.h"
 
@@ -75,11 +76,10 @@ static void put_markdown(const struct incidents *found, uint32_t n, struct buf *
 	}
 }
 
-static int put_table(const struct incidents *found, uint32_t n, bool color, struct buf *out)
+static void put_table(const struct incidents *found, uint32_t n, bool color, struct buf *out)
 {
-	struct table *t = table_new();
+	struct table *t = memory_checked(table_new());
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	int err;
 
 	table_column(t, "WHEN", TABLE_LEFT, false);
 	table_column(t, "TIME (UTC)", TABLE_LEFT, false);
@@ -95,12 +95,11 @@ static int put_table(const struct incidents *found, uint32_t n, bool color, stru
 			when[10] = ' ';
 			when[19] = '\0';
 		}
-		out->err = text.err ? text.err : out->err;
+		memory_whole(&text);
 		table_texts(t, (const char *const[]){ buf_str(&text), when, x->text }, 3);
 	}
-	err = table_print(t, cmd_width(STDOUT_FILENO), true, color, out);
+	memory_done(table_print(t, cmd_width(STDOUT_FILENO), true, color, out));
 	table_free(t);
-	return err;
 }
 
 static int one_file(const void *input, const char *path, const struct options_common *common)
@@ -111,7 +110,6 @@ static int one_file(const void *input, const char *path, const struct options_co
 	SCOPED(spool_close) struct spool source = { .fd = -1 };
 	struct error e = { 0 };
 	uint32_t n;
-	int status = EXIT_GOOD;
 
 	/* It is read more than once. */
 	if (spool_open(&source, path, SPOOL_TWICE, &e))
@@ -132,12 +130,12 @@ static int one_file(const void *input, const char *path, const struct options_co
 			   found.duration_s < 10 ? 2 : 0, found.duration_s);
 	else if (a->format == FORMAT_MARKDOWN)
 		put_markdown(&found, n, &out);
-	else if (put_table(&found, n, options_use_color(common, STDOUT_FILENO), &out))
-		out.err = -1;
+	else
+		put_table(&found, n, options_use_color(common, STDOUT_FILENO), &out);
 	if (n < found.n && a->format == FORMAT_TABLE)
 		buf_printf(&out, "%u more; --top=0 lists all\n", found.n - n);
-	status = cmd_write(spec.name, &out);
-	return status ? status : cmd_judge(&found.result, path, false);
+	cmd_write(&out);
+	return cmd_judge(&found.result, path, false);
 }
 
 int cmd_incidents(int argc, char **argv)

@@ -52,7 +52,7 @@ static int info_file(const void *input, const char *path, const struct options_c
 	struct error e = { 0 };
 	SCOPED(json_scoped) struct json *j = NULL;
 	SCOPED(scan_release) struct scan s = { 0 };
-	int r;
+	int r = 0;
 
 	if (scan_path(&s, path, SCAN_VALUES | SCAN_TIMES | SCAN_INDEX, &e))
 		return cmd_fail(spec.name, &e);
@@ -67,16 +67,13 @@ static int info_file(const void *input, const char *path, const struct options_c
 		}
 	} else if (i->format == CMD_JSON) {
 		j = i->pci ? info_pci_json(pm_reader_model(s.reader)) : info_json(path, &s);
-		if (j)
-			json_print(j, 0, &out);
+		json_print(j, 0, &out);
 		buf_addch(&out, '\n');
-		r = j ? 0 : EXIT_TROUBLE;
 	} else {
-		r = info_text(path, &s, i->all, cmd_width(STDOUT_FILENO), options_use_color(common, STDOUT_FILENO),
-			      &out);
+		info_text(path, &s, i->all, cmd_width(STDOUT_FILENO), options_use_color(common, STDOUT_FILENO), &out);
 	}
-	r = r ? cmd_no_memory(spec.name) : cmd_write(spec.name, &out);
-	if (!r && scan_damaged(&s)) {
+	cmd_write(&out);
+	if (scan_damaged(&s)) {
 		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", path);
 		r = EXIT_DAMAGED;
 	}

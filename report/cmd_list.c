@@ -3,7 +3,6 @@
 #include "report/commands.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "common/number.h"
 #include "common/options_table.h"
 #include "common/table.h"
+#include "report/input/memory.h"
 #include "report/metric/bind.h"
 #include "report/metric/ways.h"
 #include "report/info/scan.h"
@@ -52,19 +52,19 @@ struct list {
 	struct table *table; /* or NULL: json */
 	const char *glob;
 	struct buf *out;
-	int err;
+	struct error error; /* of list_metrics() */
 };
 
 struct listing {
 	const char *what;
 	struct column column[MAX_COLUMNS];
-	int (*run)(struct list *l, struct scan *s, struct error *e);
+	void (*run)(struct list *l, struct scan *s);
 };
 
 /* GLOB is compared with the first cell. */
 static void add_row(struct list *l, const char *const *cell)
 {
-	if (l->err || (l->glob && fnmatch(l->glob, cell[0] ? cell[0] : "", 0)))
+	if (l->glob && fnmatch(l->glob, cell[0] ? cell[0] : "", 0))
 		return;
 	if (l->table) {
 		table_row(l->table);
@@ -86,9 +86,9 @@ static void add_row(struct list *l, const char *const *cell)
 	buf_addstr(l->out, "}\n");
 }
 
-static const char *text_of(struct list *l, struct buf *cell)
+static const char *text_of(struct buf *cell)
 {
-	l->err = l->err ? l->err : cell->err;
+	memory_whole(cell);
 	return buf_str(cell);
 }
 
@@ -106,9 +106,9 @@ struct counter_place {
 
 static struct counter_place *counter_places(const struct pm_model *m)
 {
-	struct counter_place *place = calloc((size_t)m->n_counters + 1, sizeof(*place));
+	struct counter_place *place = memory_new(m->n_counters, sizeof(*place));
 
-	for (uint32_t i = 0; place && i < m->n_groups; i++) {
+	for (uint32_t i = 0; i < m->n_groups; i++) {
 		const struct pm_group *g = &m->group[i];
 		bool list = g->flags & PM_GROUP_LIST;
 
@@ -124,13 +124,11 @@ static struct counter_place *counter_places(const struct pm_model *m)
 	return place;
 }
 
-static int list_counters(struct list *l, struct scan *s, struct error *e)
+static void list_counters(struct list *l, struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 	SCOPED(scoped_free) struct counter_place *place = counter_places(m);
 
-	if (!place)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < m->n_counters; i++) {
 		const struct pm_counter *c = &m->counter[i];
 		char text[32];
@@ -140,7 +138,6 @@ static int list_counters(struct list *l, struct scan *s, struct error *e)
 						  count_text(text, place[i].n),
 						  pm_map_text(&c->attrs, PM_COUNTER_HELP, NULL) });
 	}
-	return 0;
 }
 
 /* Without a recording: the tables. In json also what a manual needs. */
@@ -159,28 +156,27 @@ static void list_builtin(struct list *l)
 							  m->otherwise, m->each, m->aliases });
 }
 
-static int list_metrics(struct list *l, struct scan *s, struct error *e)
+static void list_metrics(struct list *l, struct scan *s)
 {
 	struct bind_options options = { 0 };
 	SCOPED(binding_release) struct binding b = { 0 };
 	SCOPED(places_release) struct places p = { 0 };
-	int r;
 
 	places_update(&p, pm_reader_model(s->reader));
-	r = binding_build(&b, &p, &options, e);
-	for (size_t i = 0; i < b.n_metrics && !r; i++) {
+	if (binding_build(&b, &p, &options, &l->error))
+		return;
+	for (size_t i = 0; i < b.n_metrics; i++) {
 		const struct bound_metric *m = &b.metric[i];
 		SCOPED(buf_release) struct buf from = BUF_INIT;
 
 		ways_counters(&b, m, &from);
 		add_row(l, (const char *const[]){ m->name, m->display, m->about->unit, pm_kind_name(m->kind),
-						  m->about->help, text_of(l, &from), m->about->categories,
+						  m->about->help, text_of(&from), m->about->categories,
 						  m->default_on ? "yes" : "no" });
 	}
-	return r;
 }
 
-static int list_events(struct list *l, struct scan *s, struct error *e)
+static void list_events(struct list *l, struct scan *s)
 {
 	for (uint32_t i = 0; i < s->n_events; i++) {
 		const struct pm_event *event = &s->event[i];
@@ -193,12 +189,11 @@ static int list_events(struct list *l, struct scan *s, struct error *e)
 		when[wall ? number_time(when, wall, 0) : 0] = '\0';
 		snprintf(relative, sizeof(relative), "%.9f", ((double)event->time_ns - (double)s->first_ns) / 1e9);
 		map_text(&event->attrs, pm_event_keys, &attrs);
-		add_row(l, (const char *const[]){ name ? name : number, relative, when, text_of(l, &attrs) });
+		add_row(l, (const char *const[]){ name ? name : number, relative, when, text_of(&attrs) });
 	}
-	return 0;
 }
 
-static int list_instances(struct list *l, struct scan *s, struct error *e)
+static void list_instances(struct list *l, struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 
@@ -211,12 +206,11 @@ static int list_instances(struct list *l, struct scan *s, struct error *e)
 		add_row(l, (const char *const[]){
 				   pm_kind_name(p->kind), p->number == PM_NONE ? NULL : count_text(number, p->number),
 				   p->cpu == PM_NONE ? NULL : count_text(cpu, p->cpu), p->retired_ns ? "yes" : "no",
-				   count_text(id, p->id), text_of(l, &attrs) });
+				   count_text(id, p->id), text_of(&attrs) });
 	}
-	return 0;
 }
 
-static int list_groups(struct list *l, struct scan *s, struct error *e)
+static void list_groups(struct list *l, struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 
@@ -232,16 +226,14 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 			if (c && (!k || g->counter[k] != g->counter[k - 1]))
 				buf_printf(&names, "%s%s", names.len ? " " : "", c->name);
 		}
-		add_row(l,
-			(const char *const[]){ g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
-					       count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
-					       pm_group_times(g) == 1 ? "one time" : "one time per instance",
-					       text_of(l, &names) });
+		add_row(l, (const char *const[]){
+				   g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
+				   count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
+				   pm_group_times(g) == 1 ? "one time" : "one time per instance", text_of(&names) });
 	}
-	return 0;
 }
 
-static int list_sources(struct list *l, struct scan *s, struct error *e)
+static void list_sources(struct list *l, struct scan *s)
 {
 	for (uint32_t i = 0; i < s->n_sources; i++) {
 		const struct scan_source *p = &s->source[i];
@@ -250,10 +242,9 @@ static int list_sources(struct list *l, struct scan *s, struct error *e)
 		add_row(l, (const char *const[]){ p->name, count_text(n[0], p->counters),
 						  count_text(n[1], p->columns), count_text(n[2], p->groups) });
 	}
-	return 0;
 }
 
-static int list_pmus(struct list *l, struct scan *s, struct error *e)
+static void list_pmus(struct list *l, struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 
@@ -273,9 +264,8 @@ static int list_pmus(struct list *l, struct scan *s, struct error *e)
 		add_row(l, (const char *const[]){ pm_map_text(a, PM_PMU_NAME, NULL),
 						  count_text(type, pm_map_u64(a, PM_PMU_TYPE, 0)),
 						  pm_map_text(a, PM_PMU_CPUMASK, pm_map_text(a, PM_PMU_CPUS, NULL)),
-						  text_of(l, &names) });
+						  text_of(&names) });
 	}
-	return 0;
 }
 
 /* clang-format off */
@@ -416,16 +406,14 @@ static int complain_empty(const struct arguments *a)
 
 static int print_list(struct list *l, const struct arguments *a, const struct options_common *common)
 {
-	int r = l->err, empty;
+	int empty;
 
-	if (!r && l->table)
-		r = table_print(l->table, cmd_width(STDOUT_FILENO), true, options_use_color(common, STDOUT_FILENO),
-				l->out);
-	if (r)
-		return cmd_no_memory(spec.name);
+	if (l->table)
+		memory_done(table_print(l->table, cmd_width(STDOUT_FILENO), true,
+					options_use_color(common, STDOUT_FILENO), l->out));
 	empty = l->out->len ? 0 : complain_empty(a);
-	r = cmd_write(spec.name, l->out);
-	return r ? r : empty;
+	cmd_write(l->out);
+	return empty;
 }
 
 /* Tables have heads in capitals, as everywhere; keys in json are in lower case. */
@@ -447,7 +435,7 @@ static int run(void *input, const struct options_common *common)
 	struct list l = { .column = a->listing->column, .glob = a->glob, .out = &out };
 	struct error e = { 0 };
 	SCOPED(scan_release) struct scan s = { 0 };
-	int r = 0;
+	int r;
 
 	if (!a->path) {
 		l.column = builtin_column;
@@ -459,21 +447,17 @@ static int run(void *input, const struct options_common *common)
 	while (l.n_columns < MAX_COLUMNS && l.column[l.n_columns].name &&
 	       (a->format == CMD_JSON || !l.column[l.n_columns].json))
 		l.n_columns++;
-	if (a->format != CMD_JSON) {
-		l.table = table_new();
-		l.err = l.table ? 0 : -ENOMEM;
-	}
+	if (a->format != CMD_JSON)
+		l.table = memory_checked(table_new());
 	for (size_t i = 0; i < l.n_columns; i++)
 		add_column(l.table, &l.column[i]);
-	if (!a->path && !l.err)
+	if (a->path)
+		a->listing->run(&l, &s);
+	else
 		list_builtin(&l);
-	else if (!l.err)
-		r = a->listing->run(&l, &s, &e);
-	if (r) {
-		if (!e.text[0])
-			error_set(&e, -r, "%s", strerror(-r));
-		error_prefix(&e, "%s", a->path);
-		r = cmd_fail(spec.name, &e);
+	if (l.error.number) {
+		error_prefix(&l.error, "%s", a->path);
+		r = cmd_fail(spec.name, &l.error);
 	} else {
 		r = print_list(&l, a, common);
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
 #include "report/pipeline/moment.h"
@@ -78,8 +79,8 @@ static int look(struct part *p, const struct moment *since, struct error *e)
 	r = r && !packed ? error_sys(e, -r, "%s", p->in.name) : input_next_chunk(reader, &item, p->in.name, e);
 	model = pm_reader_model(reader);
 	if (r == 1) {
-		p->boot = strdup(pm_map_text(&model->header, PM_HEADER_BOOT_ID, ""));
-		p->host = strdup(pm_map_text(&model->header, PM_HEADER_HOST, ""));
+		p->boot = memory_text(pm_map_text(&model->header, PM_HEADER_BOOT_ID, ""));
+		p->host = memory_text(pm_map_text(&model->header, PM_HEADER_HOST, ""));
 		memcpy(p->id, model->recording_id, sizeof(p->id));
 		first = item.chunk;
 		p->has_wall = first.clocks.realtime;
@@ -89,7 +90,7 @@ static int look(struct part *p, const struct moment *since, struct error *e)
 			p->to_ns = item.chunk.to_ns;
 			r = input_next_chunk(reader, &item, p->in.name, e);
 		}
-		r = r < 0 ? r : p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->in.name);
+		r = r < 0 ? r : 0;
 		if (!r && since->kind != MOMENT_FROM_END)
 			r = moment_resolve(since, reader, &first, &p->since_ns, e);
 	} else if (!r) {
@@ -132,9 +133,7 @@ static int look_at_all(struct merge *m, struct error *e)
 {
 	int err = 0;
 
-	m->part = calloc((size_t)m->copy.files.n, sizeof(*m->part));
-	if (!m->part)
-		return error_sys(e, ENOMEM, "inputs");
+	m->part = memory_new((size_t)m->copy.files.n, sizeof(*m->part));
 	for (int i = 0; i < m->copy.files.n; i++)
 		m->part[i].in.fd = -1;
 	for (int i = 0; i < m->copy.files.n && !err; i++) {

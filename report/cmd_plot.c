@@ -139,23 +139,16 @@ static int choose_metrics(struct plotting *o, struct error *e)
 	return err;
 }
 
-static int draw(struct plotting *o, const struct plot_data *d, const struct options_common *common, const char *path)
+static void draw(struct plotting *o, const struct plot_data *d, const struct options_common *common, const char *path)
 {
 	SCOPED(buf_release) struct buf out = BUF_INIT;
-	struct error e = { 0 };
-	int err;
 
 	o->style.utf8 = !o->ascii && !strcmp(nl_langinfo(CODESET), "UTF-8");
 	o->style.color = options_use_color(common, STDOUT_FILENO);
-	err = (o->heatmap ? plot_heat : plot_lines)(d, &o->style, &out);
-
+	(o->heatmap ? plot_heat : plot_lines)(d, &o->style, &out);
 	if (d->left_out)
 		cmd_complain(NAME, "%s: only the first %d lines are drawn", path, PLOT_LINES_MAX);
-	if (err) {
-		error_sys(&e, -err, "picture");
-		return cmd_fail(NAME, &e);
-	}
-	return cmd_write(NAME, &out);
+	cmd_write(&out);
 }
 
 static int run(void *input, const struct options_common *common)
@@ -183,7 +176,7 @@ static int run(void *input, const struct options_common *common)
 			     result.intervals ? "none of these metrics has a value at that level" :
 						pipeline_why_empty(&o->pipeline, &result));
 	} else {
-		status = draw(o, &data, common, path);
+		draw(o, &data, common, path);
 	}
 	status = status ? status : cmd_judge(&result, path, false);
 	return status;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/input/memory.h"
 #include "report/machine/value_out.h"
 
 static const char brief[] =
@@ -61,33 +62,32 @@ static int check_map(const struct redact_job *j, struct error *e)
 	if (!strcmp(j->options.map, j->copy.output) ||
 	    outfile_is_among(j->options.map, (char *const *)&j->copy.output, 1))
 		return error_set(e, EINVAL, "the map cannot be the output: it undoes the redaction");
-	folder = slash ? strndup(j->options.map, (size_t)(slash - j->options.map) + 1) : strdup(".");
-	if (!folder)
-		return error_sys(e, ENOMEM, "--map");
+	folder = slash ? memory_format("%.*s", (int)(slash - j->options.map) + 1, j->options.map) : memory_text(".");
 	r = j->directory && !stat(folder, &map) && !stat(j->copy.output, &out) && map.st_dev == out.st_dev &&
 	    map.st_ino == out.st_ino;
 	return r ? error_set(e, EINVAL, "the map is among the outputs, and would be shared with them") : 0;
 }
 
 /* The path of the output for the current recording. A name that is taken gets a number. */
-static int name_output(const struct redact_job *j, struct buf *path)
+static void name_output(const struct redact_job *j, struct buf *path)
 {
 	size_t len;
 
 	if (j->copy.output && !j->directory) {
 		buf_addstr(path, j->copy.output);
-		return path->err;
+		memory_whole(path);
+		return;
 	}
 	if (j->copy.output)
 		buf_printf(path, "%s/", j->copy.output);
 	redact_file_name(j->redact, path);
 	len = path->len;
 	buf_addstr(path, ".pmr");
-	for (unsigned n = 2; !path->err && !j->copy.overwrite && !access(buf_str(path), F_OK); n++) {
+	for (unsigned n = 2; !j->copy.overwrite && !access(buf_str(path), F_OK); n++) {
 		path->len = len;
 		buf_printf(path, ".%u.pmr", n);
 	}
-	return path->err;
+	memory_whole(path);
 }
 
 static void tell_count(struct buf *line, uint64_t n, const char *thing, const char *done)
@@ -121,8 +121,7 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 
 	if (!err)
 		err = redact_look_spool(j->redact, &in, e);
-	if (!err && name_output(j, &path))
-		err = error_sys(e, ENOMEM, "%s", file);
+	name_output(j, &path);
 	if (!err)
 		err = outfile_open(&out, buf_str(&path), j->copy.overwrite | OUTFILE_BINARY, j->copy.files.path,
 				   (size_t)j->copy.files.n, e);

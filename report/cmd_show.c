@@ -19,6 +19,7 @@
 #include "report/info/dump.h"
 #include "report/info/info.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 #include "report/options_show.h"
@@ -42,7 +43,7 @@ static void list_row(struct table *t, const char *name, const char *display, con
 static struct table *list_heads(void)
 {
 	static const char *const head[] = { "NAME", "COLUMN", "UNIT", "CATEGORIES", "SHOWN", "HELP" };
-	struct table *t = table_new();
+	struct table *t = memory_checked(table_new());
 
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
 		table_column(t, head[i], TABLE_LEFT, i == 5);
@@ -88,24 +89,20 @@ static int list_columns(struct show_options *o)
 	struct table *t = list_heads();
 	struct error e = { 0 };
 	SCOPED(buf_release) struct buf out = BUF_INIT;
-	int err = 0, status = 0;
+	int err = 0;
 
 	if (!o->n_files)
 		list_builtin(t);
 	for (int i = 0; i < o->n_files && !err; i++)
 		err = list_file(o, t, o->file[i], &e);
 	if (!err)
-		err = table_print(t, cmd_width(STDOUT_FILENO), !o->export.no_heads, false, &out);
+		memory_done(table_print(t, cmd_width(STDOUT_FILENO), !o->export.no_heads, false, &out));
 	table_free(t);
 	cmd_complain_skipped(NAME, o->vendor);
-	if (err) {
-		if (!e.text[0])
-			error_sys(&e, -err, "list");
-		status = cmd_fail(NAME, &e);
-	} else {
-		status = cmd_write(NAME, &out);
-	}
-	return status;
+	if (err)
+		return cmd_fail(NAME, &e);
+	cmd_write(&out);
+	return EXIT_GOOD;
 }
 
 /* ---- showing ---- */
@@ -129,9 +126,8 @@ static int collect(const struct show_options *o, const char *path, struct plot_d
 /* Whether the recording has no rows of the requested kind; those of CPUs and of the system always exist. */
 static bool lacks_rows(const struct show_options *o, const struct pm_model *m)
 {
-	struct topology_counts c;
-
-	if (o->per >= PM_PACKAGE && o->per <= PM_CORE && m->topology.n && !topology_count(&m->topology, &c)) {
+	if (o->per >= PM_PACKAGE && o->per <= PM_CORE && m->topology.n) {
+		struct topology_counts c = topology_count(&m->topology);
 		const uint32_t n[] = {
 			[PM_PACKAGE] = c.packages,
 			[PM_DIE] = c.dies,
@@ -397,7 +393,8 @@ static int wait_for(struct show_options *o)
 	if (w.met) {
 		buf_add(&out, text, number_time(text, (uint64_t)w.at.wall_ns, 0));
 		buf_addch(&out, '\n');
-		status = cmd_write(NAME, &out);
+		cmd_write(&out);
+		status = EXIT_GOOD;
 	} else if (err) {
 		status = cmd_fail(NAME, &e);
 	}
@@ -431,13 +428,13 @@ static int show_each(struct show_options *o, const struct options_common *common
 		int one;
 
 		output_path(&path, o, o->file[i]);
+		memory_whole(&path);
 		if (names_get(&made, buf_str(&path), &before)) {
 			cmd_complain(NAME, "%s and %s would both become '%s'; use two directories, or other names",
 				     o->file[before], o->file[i], buf_str(&path));
 			one = EXIT_TROUBLE;
-		} else if (path.err || names_set(&made, buf_str(&path), (uint32_t)i)) {
-			one = cmd_no_memory(NAME);
 		} else {
+			memory_done(names_set(&made, buf_str(&path), (uint32_t)i));
 			one = show_into(o, common, buf_str(&path), &o->file[i], 1);
 		}
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
@@ -463,7 +460,7 @@ static void hint(const struct show_options *o, const struct options_common *comm
 		buf_printf(&line, "\n%u incident%s, the first ", found.n, plural(found.n));
 		incident_put_time(&found, &found.incident[0], &line);
 		buf_printf(&line, ": pmrep incidents %s\n", o->file[0]);
-		cmd_write(NAME, &line);
+		cmd_write(&line);
 	}
 	incidents_release(&found);
 }
@@ -502,7 +499,7 @@ static int dump_raw(const struct show_options *o, const char *path, struct buf *
 	if (!err) {
 		decode_turbostat(&offer.places, o->quiet, o->export.debug, o->out ? out : &about);
 		fputs(buf_str(&about), stderr);
-		err = dump_turbostat(&offer, chunk, out);
+		dump_turbostat(&offer, chunk, out);
 	}
 	if (err && !e->text[0])
 		error_sys(e, -err, "%s", path);
@@ -530,11 +527,9 @@ static int dump_text(struct show_options *o, const struct options_common *common
 /* --Dump: the raw values of one snapshot, which pmrep dump prints. */
 static int dump(const struct show_options *o)
 {
-	SCOPED(scoped_free) char **argv = calloc((size_t)o->n_files + 3, sizeof(*argv));
+	SCOPED(scoped_free) char **argv = memory_new((size_t)o->n_files + 3, sizeof(*argv));
 	char name[] = "dump", one[] = "--snapshots=1";
 
-	if (!argv)
-		return cmd_no_memory(NAME);
 	argv[0] = name;
 	argv[1] = one;
 	for (int i = 0; i < o->n_files; i++)

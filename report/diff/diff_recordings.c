@@ -167,10 +167,7 @@ static void put_config(const struct pm_model *m, const char *name, struct buf *o
 
 static void put_topology(const struct pm_topology *t, struct buf *out)
 {
-	struct topology_counts c = { 0 };
-
-	if (t->n && topology_count(t, &c))
-		memory_ends();
+	struct topology_counts c = topology_count(t);
 	const struct {
 		const char *name;
 		uint32_t n;

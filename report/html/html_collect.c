@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "report/machine/status.h"
 #include "report/html/html.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/metric/amount.h"
 
 #define NEAR_BUCKETS  2048
@@ -51,7 +51,6 @@ struct collect {
 	struct html_recording *r;
 	const struct pipeline_config *config;
 	const struct places *places;
-	bool no_memory;             /* for an event */
 	bool along;                 /* it is read while incidents are looked for, */
 	bool later;                 /* which has to be done before: they may concern metrics that are not shown */
 	bool *charted, *others;     /* owned: metrics that are charted, and those that are not */
@@ -119,54 +118,50 @@ const struct html_series *html_find(const struct html_set *s, uint32_t metric, u
 	return place ? &s->series[place - 1] : NULL;
 }
 
-/* Makes room for the buckets of `n` series, which are empty. 0 or -ENOMEM. */
-static int make_room(struct html_set *s, size_t n)
+/* Makes room for the buckets of `n` series, which are empty. */
+static void make_room(struct html_set *s, size_t n)
 {
 	size_t room = n * s->cap;
-	struct spark_bin *more;
 
 	if (room <= s->room)
-		return 0;
+		return;
 	room += s->room / 2;
-	more = s->room ? reallocarray(s->bucket, room, sizeof(*more)) : calloc(room, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	if (s->room)
-		memset(more + s->room, 0, (room - s->room) * sizeof(*more));
-	s->bucket = more;
+	if (s->room) {
+		s->bucket = memory_resize(s->bucket, room, sizeof(*s->bucket));
+		memset(s->bucket + s->room, 0, (room - s->room) * sizeof(*s->bucket));
+	} else {
+		s->bucket = memory_new(room, sizeof(*s->bucket));
+	}
 	s->room = room;
-	return 0;
 }
 
 /* Finds or adds a series; PM_NONE: there are too many, or this layout has it already: metrics of packages are in two
- * sheets, and count once. 0 or -ENOMEM. */
-static int find_series(struct html_set *s, uint32_t metric, uint32_t row, uint32_t layout, uint32_t *place)
+ * sheets, and count once. */
+static uint32_t find_series(struct html_set *s, uint32_t metric, uint32_t row, uint32_t layout)
 {
 	const struct html_series *x = html_find(s, metric, row);
+	uint32_t place = x ? (uint32_t)(x - s->series) : s->n;
 
-	*place = x ? (uint32_t)(x - s->series) : s->n;
 	while (!x && (uint64_t)(s->n + 1) * s->cap * sizeof(struct spark_bin) > s->memory) {
 		if (s->cap / 2 < BUCKETS_LEAST) {
 			s->left_out++;
-			*place = PM_NONE;
-			return 0;
+			return PM_NONE;
 		}
 		halve(s);
 	}
 	if (!x) {
-		if (array_hold(&s->row, &s->n_rows, row + 1, sizeof(*s->row)) ||
-		    array_hold(&s->row[row].series, &s->row[row].room, metric + 1, sizeof(uint32_t)) ||
-		    array_room(&s->series, s->n, sizeof(*s->series)) || make_room(s, s->n + 1))
-			return -ENOMEM;
+		memory_hold(&s->row, &s->n_rows, row + 1, sizeof(*s->row));
+		memory_hold(&s->row[row].series, &s->row[row].room, metric + 1, sizeof(uint32_t));
+		memory_room(&s->series, s->n, sizeof(*s->series));
+		make_room(s, s->n + 1);
 		s->series[s->n++] = (struct html_series){ .metric = metric, .row = row };
 		s->row[row].series[metric] = s->n;
 		s->used = s->used ? s->used : 1;
 	}
-	if (s->series[*place].layout == layout)
-		*place = PM_NONE;
-	else
-		s->series[*place].layout = layout;
-	return 0;
+	if (s->series[place].layout == layout)
+		return PM_NONE;
+	s->series[place].layout = layout;
+	return place;
 }
 
 /* ---- metrics and places ---- */
@@ -202,30 +197,25 @@ void html_recording_release(struct html_recording *r)
 	*r = (struct html_recording){ 0 };
 }
 
-static int find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,
-		       uint32_t *place)
+static uint32_t find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted)
 {
-	struct html_metric *h;
+	uint32_t place;
 
-	if (names_get(names, m->name, place)) {
-		r->metric[*place].charted |= charted;
-		return 0;
+	if (names_get(names, m->name, &place)) {
+		r->metric[place].charted |= charted;
+		return place;
 	}
-	if (array_room(&r->metric, r->n_metrics, sizeof(*h)))
-		return -ENOMEM;
-	h = &r->metric[r->n_metrics];
-	*h = (struct html_metric){
-		.name = strdup(m->name),
-		.display = strdup(m->display),
-		.unit = strdup(m->about->unit),
-		.help = strdup(m->about->help ? m->about->help : ""),
+	memory_room(&r->metric, r->n_metrics, sizeof(*r->metric));
+	r->metric[r->n_metrics] = (struct html_metric){
+		.name = memory_text(m->name),
+		.display = memory_text(m->display),
+		.unit = memory_text(m->about->unit),
+		.help = memory_text(m->about->help ? m->about->help : ""),
 		.precision = m->precision,
 		.charted = charted,
 	};
-	*place = r->n_metrics++;
-	if (!h->name || !h->display || !h->unit || !h->help)
-		return -ENOMEM;
-	return names_set(names, m->name, *place);
+	memory_done(names_set(names, m->name, r->n_metrics));
+	return r->n_metrics++;
 }
 
 static bool is_far(enum pm_kind kind)
@@ -256,34 +246,31 @@ static void put_where(const struct place *p, struct buf *out)
 		buf_printf(out, "%score %u", out->len ? ", " : "", p->core);
 }
 
-static int find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
-		    uint32_t *place)
+static uint32_t find_row(struct html_recording *r, struct names *names, const struct places *places,
+			 const struct place *p)
 {
 	SCOPED(buf_release) struct buf label = BUF_INIT, where = BUF_INIT, key = BUF_INIT;
-	struct html_row *h;
+	uint32_t place;
 
 	put_label(places, p, &label);
 	buf_printf(&key, "%d:%s", (int)p->kind, buf_str(&label));
-	if (label.err || key.err)
-		return -ENOMEM;
-	if (names_get(names, buf_str(&key), place))
-		return 0;
-	if (array_room(&r->row, r->n_rows, sizeof(*h)))
-		return -ENOMEM;
+	memory_whole(&label);
+	memory_whole(&key);
+	if (names_get(names, buf_str(&key), &place))
+		return place;
+	memory_room(&r->row, r->n_rows, sizeof(*r->row));
 	put_where(p, &where);
-	if (where.err)
-		return where.err;
-	h = &r->row[r->n_rows];
-	*h = (struct html_row){
-		.label = strdup(buf_str(&label)),
-		.place = strdup(buf_str(&where)),
+	memory_whole(&where);
+	r->row[r->n_rows] = (struct html_row){
+		.label = memory_text(buf_str(&label)),
+		.place = memory_text(buf_str(&where)),
 		.kind = p->kind,
 		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
 		.number = p->cpu,
 		.far = is_far(p->kind),
 	};
-	*place = r->n_rows++;
-	return h->label && h->place ? names_set(names, buf_str(&key), *place) : -ENOMEM;
+	memory_done(names_set(names, buf_str(&key), r->n_rows));
+	return r->n_rows++;
 }
 
 /* ---- laying out ---- */
@@ -303,46 +290,39 @@ static void forget_layout(struct collect *c)
 	c->charted = c->others = NULL;
 }
 
-static int name_cells(struct collect *c, struct layout *l, const struct sheet *sheet, bool totals)
+static void name_cells(struct collect *c, struct layout *l, const struct sheet *sheet, bool totals)
 {
 	struct {
 		uint32_t metric;
 		bool known, amount;
-	} *column = calloc((size_t)sheet->n_columns + 1, sizeof(*column));
-	int err = column ? 0 : -ENOMEM;
-	uint32_t row, place;
+	} *column = memory_new(sheet->n_columns, sizeof(*column));
 
-	for (uint32_t i = 0; i < sheet->n_rows && !err; i++) {
+	for (uint32_t i = 0; i < sheet->n_rows; i++) {
 		const struct sheet_row *from = &sheet->row[i];
-		int set;
+		uint32_t place, row = find_row(c->r, &c->rows, c->places, &from->place);
+		int set = totals ? SET_TOTALS : c->r->row[row].far ? SET_FAR : SET_NEAR;
 
-		if ((err = find_row(c->r, &c->rows, c->places, &from->place, &row)))
-			break;
-		set = totals ? SET_TOTALS : c->r->row[row].far ? SET_FAR : SET_NEAR;
-		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
+		for (uint32_t k = 0; k < from->n_cells; k++) {
 			const struct sheet_cell *cell = &from->cell[k];
 			const struct bound_metric *m = sheet->column[cell->column].metric;
 
 			if (!column[cell->column].known) {
-				err = find_metric(c->r, &c->metrics, m, !totals, &column[cell->column].metric);
+				column[cell->column].metric = find_metric(c->r, &c->metrics, m, !totals);
 				column[cell->column].amount = metric_is_amount(sheet->binding, m, c->places->model);
 				column[cell->column].known = true;
 			}
-			err = err ? err : array_room(&l->drawn, l->n_drawn, sizeof(*l->drawn));
-			if (!err)
-				err = find_series(set_at(c->r, set), column[cell->column].metric, row, c->layouts,
-						  &place);
-			if (!err && place != PM_NONE)
+			memory_room(&l->drawn, l->n_drawn, sizeof(*l->drawn));
+			place = find_series(set_at(c->r, set), column[cell->column].metric, row, c->layouts);
+			if (place != PM_NONE)
 				l->drawn[l->n_drawn++] =
 					(struct drawn){ cell, place, (uint8_t)set, column[cell->column].amount };
 		}
 	}
 	free(column);
-	return err;
 }
 
 /* Of what is far it is known how many series come. */
-static int begin_sets(struct collect *c, const struct sheet *sheet, size_t n)
+static void begin_sets(struct collect *c, const struct sheet *sheet, size_t n)
 {
 	double width = (double)pm_map_u64(&c->places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
 	struct html_set *far = &c->r->far;
@@ -356,7 +336,8 @@ static int begin_sets(struct collect *c, const struct sheet *sheet, size_t n)
 			series += is_far(sheet[i].row[k].place.kind) ? sheet[i].row[k].n_cells : 0;
 	while (series * far->cap * sizeof(struct spark_bin) > far->memory && far->cap > BUCKETS_LEAST)
 		far->cap /= 2;
-	return series * far->cap * sizeof(struct spark_bin) <= far->memory ? make_room(far, series) : 0;
+	if (series * far->cap * sizeof(struct spark_bin) <= far->memory)
+		make_room(far, series);
 }
 
 /* If the whole recording is read, its length is known beforehand: buckets are long enough from the start. */
@@ -380,10 +361,8 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	forget_layout(c);
 	c->layouts++;
 	c->places = plan->places;
-	c->others = calloc(plan->binding->n_metrics + 1, sizeof(*c->others));
-	c->charted = calloc(plan->binding->n_metrics + 1, sizeof(*c->charted));
-	if (!c->others || !c->charted)
-		return -ENOMEM;
+	c->others = memory_new(plan->binding->n_metrics, sizeof(*c->others));
+	c->charted = memory_new(plan->binding->n_metrics, sizeof(*c->charted));
 	for (size_t i = 0; i < plan->binding->n_metrics; i++) {
 		c->charted[i] = plan->shown[i] || html_incident_metric(c->r, plan->binding->metric[i].name);
 		c->others[i] = !c->charted[i];
@@ -404,17 +383,16 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
 	bool first = !c->r->near.cap;
-	int err = 0;
 
 	if (c->later)
 		return 0;
 	if (first)
-		err = begin_sets(c, sheet, n);
-	for (size_t i = 0; i < n && !err; i++)
-		err = name_cells(c, &c->layout, &sheet[i], i >= c->n_charted);
-	if (first && !err)
+		begin_sets(c, sheet, n);
+	for (size_t i = 0; i < n; i++)
+		name_cells(c, &c->layout, &sheet[i], i >= c->n_charted);
+	if (first)
 		expect_extent(c);
-	return err ? error_sys(&sink->error, -err, "laying out the page") : 0;
+	return 0;
 }
 
 /* ---- intervals ---- */
@@ -608,12 +586,11 @@ static int totals(struct sink *sink, const struct sheet *sheet, const struct int
 {
 	struct collect *c = (struct collect *)sink;
 	struct layout l = { 0 };
-	int err = 0;
 
 	c->layouts++;
-	for (size_t s = 0; s < c->n_sheets && !err; s++)
-		err = name_cells(c, &l, &sheet[s], s >= c->n_charted);
-	for (size_t i = 0; i < l.n_drawn && !err; i++) {
+	for (size_t s = 0; s < c->n_sheets; s++)
+		name_cells(c, &l, &sheet[s], s >= c->n_charted);
+	for (size_t i = 0; i < l.n_drawn; i++) {
 		const struct drawn *f = &l.drawn[i];
 		struct html_series *x = &set_at(c->r, f->set)->series[f->place];
 
@@ -629,7 +606,7 @@ static int totals(struct sink *sink, const struct sheet *sheet, const struct int
 	}
 	free(l.drawn);
 	c->run_intervals = 0;
-	return err;
+	return 0;
 }
 
 /* ---- events ---- */
@@ -639,14 +616,13 @@ static void add_event(struct collect *c, enum pm_event_type type, uint64_t since
 		      char *text)
 {
 	struct html_recording *r = c->r;
-	bool full = r->n_events == HTML_EVENTS;
 
-	if (full || !text || array_room(&r->event, r->n_events, sizeof(*r->event))) {
-		r->more_events += full;
-		c->no_memory |= !full;
+	if (r->n_events == HTML_EVENTS) {
+		r->more_events++;
 		free(text);
 		return;
 	}
+	memory_room(&r->event, r->n_events, sizeof(*r->event));
 	r->event[r->n_events++] = (struct html_event){
 		.type = type,
 		.at_s = (double)since_ns,
@@ -669,7 +645,7 @@ static void event(struct sink *sink, const struct pm_event *e)
 		return;
 	event_text(e, &text);
 	add_event(c, e->type, since < e->time_ns ? since : e->time_ns, e->time_ns,
-		  (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, PM_NONE), buf_detach(&text));
+		  (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, PM_NONE), memory_checked(buf_detach(&text)));
 }
 
 /* ---- the end ---- */
@@ -681,12 +657,10 @@ static void add_damage(struct collect *c)
 	const struct pm_damage *d = pm_reader_damage(c->sink.reader, &n);
 
 	for (d += c->damages; c->damages < n; c->damages++, d++) {
-		struct buf text = BUF_INIT;
-
 		if (!d->from_ns || d->harmless)
 			continue;
-		buf_printf(&text, "damaged: %s", d->text);
-		add_event(c, PM_EVENT_LOST, d->from_ns, d->to_ns ? d->to_ns : d->from_ns, PM_NONE, buf_detach(&text));
+		add_event(c, PM_EVENT_LOST, d->from_ns, d->to_ns ? d->to_ns : d->from_ns, PM_NONE,
+			  memory_format("damaged: %s", d->text));
 	}
 }
 
@@ -694,15 +668,11 @@ static int end(struct sink *sink)
 {
 	struct collect *c = (struct collect *)sink;
 	struct html_recording *r = c->r;
-	int err;
 
 	add_damage(c);
-	err = c->no_memory ? -ENOMEM : 0;
 	/* Of several recordings in one file, the first defines the series. */
-	if (!r->host) {
-		r->host = strdup(pm_map_text(&c->places->model->header, PM_HEADER_HOST, ""));
-		err = r->host ? err : -ENOMEM;
-	}
+	if (!r->host)
+		r->host = memory_text(pm_map_text(&c->places->model->header, PM_HEADER_HOST, ""));
 	for (; c->placed_events < r->n_events; c->placed_events++) {
 		struct html_event *h = &r->event[c->placed_events];
 
@@ -713,7 +683,7 @@ static int end(struct sink *sink)
 	c->shift_s = r->duration_s + r->near.width_s;
 	c->origin_ns = 0;
 	forget_layout(c);
-	return err ? error_sys(&sink->error, -err, "identity of the machine") : 0;
+	return 0;
 }
 
 static const struct sink_ops ops = {
@@ -763,9 +733,7 @@ int html_collect(struct html_recording *r, const char *path, const char *name, c
 	struct pipeline_part part = { &own, &c.sink, &r->result };
 	int err;
 
-	*r = (struct html_recording){ .path = strdup(name) };
-	if (!r->path)
-		return error_sys(e, ENOMEM, "%s", name);
+	*r = (struct html_recording){ .path = memory_text(name) };
 	own.mode = PIPELINE_EACH;
 	err = incidents_find(&r->incidents, path, path, config, &part, e);
 	if (!err && c.later) {

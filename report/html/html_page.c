@@ -10,6 +10,7 @@
 #include "common/number.h"
 #include "common/table.h"
 #include "report/html/html.h"
+#include "report/export/output.h"
 #include "report/input/input.h"
 #include "report/machine/status.h"
 #include "report/machine/value_out.h"
@@ -437,13 +438,9 @@ static int by_name(const void *a, const void *b, void *ctx)
 
 static void put_metrics(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
-	const struct html_series **all = calloc((size_t)r->near.n + r->totals.n + 1, sizeof(*all));
+	const struct html_series **all = memory_new((size_t)r->near.n + r->totals.n, sizeof(*all));
 	uint32_t n = 0;
 
-	if (!all) {
-		out->err = -ENOMEM;
-		return;
-	}
 	for (uint32_t i = 0; i < r->near.n; i++)
 		all[n++] = &r->near.series[i];
 	for (uint32_t i = 0; i < r->totals.n; i++)
@@ -1016,12 +1013,10 @@ static void put_heading(const struct html_page *p, struct buf *out)
 /* A list with an item for each line. */
 static void put_note(struct buf *out, const char *about, struct buf *lines)
 {
-	SCOPED(scoped_free) char *all = strdup(buf_str(lines));
+	SCOPED(scoped_free) char *all = memory_text(buf_str(lines));
 	char *rest = all;
 
-	if (!all)
-		out->err = -ENOMEM;
-	if (!all || !*all)
+	if (!*all)
 		return;
 	html_put(out, "<div class=note role=note><strong>%s</strong><ul>", about);
 	for (const char *line; (line = strsep(&rest, "\n"));)
@@ -1201,7 +1196,9 @@ static int page_text(const struct html_page *p, struct buf *before, struct buf *
 			return error_set(e, EINVAL, "the page template has an unknown part");
 	}
 	buf_add(out, at, (size_t)(html_page_end - at));
-	return before->err || after->err ? error_sys(e, ENOMEM, "page") : 0;
+	memory_whole(before);
+	memory_whole(after);
+	return 0;
 }
 
 /* ---- the numbers ---- */
@@ -1235,9 +1232,7 @@ static void pack(const struct html_set *s, const struct html_series *series, con
 	double span = series->high - series->low;
 	uint8_t *to;
 
-	if (buf_reserve(out, len))
-		return;
-	to = out->data + out->len;
+	to = (uint8_t *)output_room(out, len);
 	for (uint32_t i = 0; i < n; i++, to += f->bytes) {
 		struct spark_bin b = { 0 };
 		bool any;
@@ -1376,8 +1371,9 @@ static int write_base64(struct outfile *out, struct buf *raw, size_t n)
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	html_base64(&text, raw->data, n);
-	if (raw->err || text.err || !n)
-		return raw->err ? raw->err : text.err;
+	memory_whole(&text);
+	if (!n)
+		return 0;
 	memmove(raw->data, raw->data + n, raw->len - n);
 	raw->len -= n;
 	return outfile_write(out, text.data, text.len);
@@ -1395,7 +1391,7 @@ static int write_numbers(const struct html_page *p, struct outfile *out)
 		for (uint32_t k = 0; k < s->n && f->bytes && !err; k++) {
 			if (s->series[k].metric < p->metrics)
 				pack(s, &s->series[k], f, &raw);
-			if (raw.len > 49152 || raw.err)
+			if (raw.len > 49152)
 				err = write_base64(out, &raw, raw.len / 3 * 3);
 		}
 	}

@@ -7,6 +7,7 @@
 #include "common/options_table.h"
 #include "report/diff/diff.h"
 #include "report/html/html.h"
+#include "report/input/memory.h"
 
 static void put_number(struct buf *out, double v)
 {
@@ -139,7 +140,8 @@ static int compare(struct diff_options *o, struct buf *out, struct buf *counts, 
 		diff_judge(&results, &data, &recordings, o);
 		put_results(out, &results, counts);
 	}
-	return out->err;
+	memory_whole(out);
+	return 0;
 }
 
 void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out,
@@ -150,8 +152,8 @@ void html_verdicts(const char *base, const char *fresh, const struct selection *
 	struct error e = { 0 };
 	int err = 0;
 
-	for (int s = 0; s < DIFF_SIDES && !err; s++)
-		err = options_append(&o.path[s], (char *)(uintptr_t)path[s]);
+	for (int s = 0; s < DIFF_SIDES; s++)
+		memory_done(options_append(&o.path[s], (char *)(uintptr_t)path[s]));
 	for (size_t i = 0; i < selection->n && !err; i++)
 		err = selection_add(&o.selection, selection->word[i].verb, selection->word[i].word, &e);
 	o.selection.has_show = selection->has_show;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "report/incident/incident_private.h"
 
 #define GROUPS_MOST 4096
@@ -145,12 +144,10 @@ static double score_of(const struct incident_store *s, const struct findings *f,
 	return g->usual ? 0 : score + 0.1 * log2(1 + g->n);
 }
 
-static int add_to(struct group *g, uint32_t finding)
+static void add_to(struct group *g, uint32_t finding)
 {
-	if (array_room(&g->finding, g->n, sizeof(*g->finding)))
-		return -ENOMEM;
+	memory_room(&g->finding, g->n, sizeof(*g->finding));
 	g->finding[g->n++] = finding;
-	return 0;
 }
 
 /* What a series did then is said once: by the clearest of the stretches in which it was seen. `seen` by series: the
@@ -200,8 +197,8 @@ static void fill_series(const struct incident_store *s, const struct finding *f,
 	};
 }
 
-static int fill_incident(const struct incident_store *s, const struct findings *f, const struct group *g,
-			 struct incident *i)
+static void fill_incident(const struct incident_store *s, const struct findings *f, const struct group *g,
+			  struct incident *i)
 {
 	*i = (struct incident){
 		.kind = g->kind,
@@ -213,13 +210,10 @@ static int fill_incident(const struct incident_store *s, const struct findings *
 		.n_series = g->n < INCIDENT_SERIES ? g->n : INCIDENT_SERIES,
 	};
 	i->times = i->every_s > 0 ? (uint32_t)lround((i->to_s - i->from_s) / i->every_s) : 0;
-	i->series = calloc(i->n_series + 1, sizeof(*i->series));
-	if (!i->series)
-		return -ENOMEM;
+	i->series = memory_new(i->n_series, sizeof(*i->series));
 	for (uint32_t k = 0; k < i->n_series; k++)
 		fill_series(s, &f->f[g->finding[k]], &i->series[k]);
 	say_order(i);
-	return 0;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -230,7 +224,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Adjacent losses of one kind become one. */
-static int add_losses(const struct incident_store *s, struct incidents *out)
+static void add_losses(const struct incident_store *s, struct incidents *out)
 {
 	uint32_t first = out->n;
 
@@ -252,25 +246,21 @@ static int add_losses(const struct incident_store *s, struct incidents *out)
 						   .from_s = l->from_s,
 						   .to_s = l->to_s,
 						   .times = l->text[0] ? 1 : (uint32_t)l->ticks,
-						   .text = strdup(l->text) };
-			if (!last->text)
-				return -ENOMEM;
+						   .text = memory_text(l->text) };
 		}
 		last->score = l->text[0] ? 1.5 : fmin(0.4 + 0.25 * log2(1 + last->times), 3);
 	}
-	return 0;
 }
 
-int merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
+void merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
 {
-	struct group *g = calloc(GROUPS_MOST, sizeof(*g));
-	uint32_t *seen = calloc((size_t)s->n_series + 1, sizeof(*seen)), n = 0;
-	int err = g && seen ? 0 : -ENOMEM;
+	struct group *g = memory_new(GROUPS_MOST, sizeof(*g));
+	uint32_t *seen = memory_new(s->n_series, sizeof(*seen)), n = 0;
 
 	if (f->n)
 		qsort(f->f, f->n, sizeof(*f->f), by_score);
 	/* Rhythms first. */
-	for (uint32_t at = 0; at < 2 * f->n && !err; at++) {
+	for (uint32_t at = 0; at < 2 * f->n; at++) {
 		uint32_t i = at % f->n;
 		struct group *to;
 
@@ -295,28 +285,24 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 			to->period = f->f[i].period;
 		to->usual &= gain(s, &f->f[i]) == 0 ||
 			     (to->n && (f->f[i].recurs > 1 || f->f[i].score < NEARLY * to->most));
-		err = add_to(to, i);
+		add_to(to, i);
 	}
-	for (uint32_t i = 0; i < n && !err; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		drop_repeated(f, &g[i], i + 1, seen);
 		g[i].score = score_of(s, f, &g[i]);
 	}
 	free(seen);
 	if (n)
 		qsort(g, n, sizeof(*g), group_order);
-	out->incident = calloc(3 * INCIDENTS_MOST, sizeof(*out->incident));
-	if (!out->incident)
-		err = -ENOMEM;
-	for (uint32_t i = 0; i < n && out->n < INCIDENTS_MOST && !err; i++)
-		err = fill_incident(s, f, &g[i], &out->incident[out->n++]);
-	if (!err)
-		err = add_losses(s, out);
+	out->incident = memory_new((size_t)3 * INCIDENTS_MOST, sizeof(*out->incident));
+	for (uint32_t i = 0; i < n && out->n < INCIDENTS_MOST; i++)
+		fill_incident(s, f, &g[i], &out->incident[out->n++]);
+	add_losses(s, out);
 	if (out->n)
 		qsort(out->incident, out->n, sizeof(*out->incident), by_rank);
-	for (uint32_t i = 0; g && i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		free(g[i].finding);
 	free(g);
-	return err;
 }
 
 static void forget_from(struct incidents *found, uint32_t n)
@@ -346,17 +332,17 @@ void incidents_release(struct incidents *found)
 int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
 		   const struct pipeline_part *along, struct error *e)
 {
-	struct incident_store *s = calloc(1, sizeof(*s));
+	struct incident_store *s = memory_new(1, sizeof(*s));
 	struct findings f = { 0 };
 	uint32_t n = 0;
 	int err;
 
 	*found = (struct incidents){ .store = s };
-	if (!s)
-		return error_sys(e, ENOMEM, "%s", name);
 	err = store_collect(s, found, path, name, config, along, e);
-	err = err ? err : scan_all(s, &f);
-	err = err ? err : merge_all(s, &f, found);
+	if (!err) {
+		scan_all(s, &f);
+		merge_all(s, &f, found);
+	}
 	free(f.f);
 	found->n_scanned = s->n_series;
 	found->bin_s = s->bin_s / s->per_bin;
@@ -370,6 +356,6 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
 	if (!err && s->tasks)
 		err = find_tasks(found, path, e);
 	for (uint32_t i = 0; i < found->n && !err; i++)
-		err = say(found, &found->incident[i]);
+		say(found, &found->incident[i]);
 	return err && !e->text[0] ? error_sys(e, -err, "%s", name) : err;
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "report/incident/incident_private.h"
 #include "report/input/input.h"
 #include "report/metric/amount.h"
@@ -39,7 +38,6 @@ struct collect {
 	uint64_t origin_ns;
 	double shift_s, end_s; /* where the current recording begins; the last time that was seen */
 	size_t damages;
-	bool no_memory; /* for a loss, which was an event */
 	int64_t start_wall_ns;
 	bool back; /* a recording was made before the one that stands before it: one clock cannot tell both times */
 };
@@ -76,29 +74,20 @@ static uint32_t bins_for(size_t cells)
 	return fit > BINS_MOST ? BINS_MOST : fit < BINS_LEAST ? BINS_LEAST : (uint32_t)fit;
 }
 
-static int more_bins(float **v, uint32_t old, uint32_t bins)
+static void more_bins(float **v, uint32_t old, uint32_t bins)
 {
-	float *more = reallocarray(*v, bins, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
+	*v = memory_resize(*v, bins, sizeof(**v));
 	for (uint32_t i = old; i < bins; i++)
-		more[i] = NAN;
-	*v = more;
-	return 0;
+		(*v)[i] = NAN;
 }
 
-int store_bins(struct incident_store *s, uint32_t bins)
+void store_bins(struct incident_store *s, uint32_t bins)
 {
-	double *from = reallocarray(s->from_s, bins, sizeof(*from)), *to = reallocarray(s->to_s, bins, sizeof(*to));
-	int err = from && to ? 0 : -ENOMEM;
-
-	s->from_s = from ? from : s->from_s;
-	s->to_s = to ? to : s->to_s;
-	for (uint32_t i = 0; i < s->n_series && !err; i++)
-		err = more_bins(&s->series[i].v, s->bins, bins);
-	s->bins = err ? s->bins : bins;
-	return err;
+	s->from_s = memory_resize(s->from_s, bins, sizeof(*s->from_s));
+	s->to_s = memory_resize(s->to_s, bins, sizeof(*s->to_s));
+	for (uint32_t i = 0; i < s->n_series; i++)
+		more_bins(&s->series[i].v, s->bins, bins);
+	s->bins = bins;
 }
 
 static void key_of(uint32_t metric, uint32_t row, char *key, size_t size)
@@ -114,69 +103,63 @@ bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, ui
 	return names_get(&s->places, key, place);
 }
 
-int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
+uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row)
 {
+	uint32_t place;
 	char key[24];
 
-	if (store_has(s, metric, row, place))
-		return 0;
-	*place = PM_NONE;
+	if (store_has(s, metric, row, &place))
+		return place;
 	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY)
-		return 0;
-	if (array_room(&s->series, s->n_series, sizeof(*s->series)))
-		return -ENOMEM;
+		return PM_NONE;
+	memory_room(&s->series, s->n_series, sizeof(*s->series));
 	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row };
-	if (more_bins(&s->series[s->n_series].v, 0, s->bins))
-		return -ENOMEM;
-	*place = s->n_series++;
+	more_bins(&s->series[s->n_series].v, 0, s->bins);
 	key_of(metric, row, key, sizeof(key));
-	return names_set(&s->places, key, *place);
+	memory_done(names_set(&s->places, key, s->n_series));
+	return s->n_series++;
 }
 
 /* ---- laying out ---- */
 
-static int find_metric(struct collect *c, const struct binding *b, const struct bound_metric *m, uint32_t *place)
+static uint32_t find_metric(struct collect *c, const struct binding *b, const struct bound_metric *m)
 {
 	struct incident_store *s = c->s;
 	struct incident_metric *x;
+	uint32_t place;
 
-	if (names_get(&s->metrics, m->name, place))
-		return 0;
-	if (array_room(&s->metric, s->n_metrics, sizeof(*s->metric)))
-		return -ENOMEM;
+	if (names_get(&s->metrics, m->name, &place))
+		return place;
+	memory_room(&s->metric, s->n_metrics, sizeof(*s->metric));
 	x = &s->metric[s->n_metrics];
 	*x = (struct incident_metric){
+		.name = memory_format("%s%c%s%c%s", m->name, 0, m->display, 0, m->about->unit),
 		.amount = metric_is_amount(b, m, c->places->model),
 		.fault = m->counter ? c->fault[m->counter] : m->fault,
 	};
 	x->counts = !strcmp(m->about->unit, "1/s") || (!strcmp(m->about->unit, "1") && x->amount);
-	*place = s->n_metrics++;
-	if (asprintf(&x->name, "%s%c%s%c%s", m->name, 0, m->display, 0, m->about->unit) < 0) {
-		x->name = NULL;
-		return -ENOMEM;
-	}
 	x->display = x->name + strlen(m->name) + 1;
 	x->unit = x->display + strlen(m->display) + 1;
-	return names_set(&s->metrics, m->name, *place);
+	memory_done(names_set(&s->metrics, m->name, s->n_metrics));
+	return s->n_metrics++;
 }
 
-static int find_row(struct collect *c, const struct place *p, uint32_t *place)
+static uint32_t find_row(struct collect *c, const struct place *p)
 {
 	struct incident_store *s = c->s;
 	SCOPED(buf_release) struct buf key = BUF_INIT;
-	struct incident_row *x;
+	uint32_t place;
 	size_t kind;
 
 	buf_printf(&key, "%d:", (int)p->kind);
 	kind = key.len;
 	places_put_name(c->places, p, &key);
-	if (key.err || names_get(&s->rows, buf_str(&key), place))
-		return key.err;
-	if (array_room(&s->row, s->n_rows, sizeof(*s->row)))
-		return -ENOMEM;
-	x = &s->row[s->n_rows];
-	*x = (struct incident_row){
-		.label = strdup(buf_str(&key) + kind),
+	memory_whole(&key);
+	if (names_get(&s->rows, buf_str(&key), &place))
+		return place;
+	memory_room(&s->row, s->n_rows, sizeof(*s->row));
+	s->row[s->n_rows] = (struct incident_row){
+		.label = memory_text(buf_str(&key) + kind),
 		.kind = p->kind,
 		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
 		/* A core is named by its first CPU, as in tables. */
@@ -184,8 +167,8 @@ static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 		       p->kind == PM_CORE ? p->first_cpu :
 					    PM_NONE,
 	};
-	*place = s->n_rows++;
-	return x->label ? names_set(&s->rows, buf_str(&key), *place) : -ENOMEM;
+	memory_done(names_set(&s->rows, buf_str(&key), s->n_rows));
+	return s->n_rows++;
 }
 
 /* Whether the metric shows exactly what one counter says. */
@@ -227,18 +210,16 @@ static bool is_named(const struct incident *i, const char *metric)
 
 /* Omits counters that a metric shows or that are computed from the same time, and registers whose bits are not an
  * amount. */
-static int choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
+static void choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
 {
 	const struct binding *b = plan->binding;
 	const struct pm_model *m = plan->places->model;
-	SCOPED(scoped_free) bool *known = calloc((size_t)m->n_counters + 1, sizeof(*known));
+	SCOPED(scoped_free) bool *known = memory_new((size_t)m->n_counters + 1, sizeof(*known));
 
 	free(*wanted);
 	free(*fault);
-	*wanted = calloc(b->n_metrics + 1, sizeof(**wanted));
-	*fault = calloc((size_t)m->n_counters + 1, sizeof(**fault));
-	if (!known || !*wanted || !*fault)
-		return -ENOMEM;
+	*wanted = memory_new(b->n_metrics, sizeof(**wanted));
+	*fault = memory_new((size_t)m->n_counters + 1, sizeof(**fault));
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		const struct bound_metric *x = &b->metric[i];
 		uint32_t of = x->counter ? 0 : stands_for(b, x);
@@ -272,15 +253,15 @@ static int choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
 			continue;
 		(*wanted)[i] = true;
 	}
-	return 0;
 }
 
 bool incidents_within(const struct sink_plan *plan, const bool *shown)
 {
 	SCOPED(scoped_free) bool *wanted = NULL;
 	SCOPED(scoped_free) uint8_t *fault = NULL;
-	bool within = !choose(plan, &wanted, &fault);
+	bool within = true;
 
+	choose(plan, &wanted, &fault);
 	for (size_t i = 0; i < plan->binding->n_metrics && within; i++)
 		within = !wanted[i] || shown[i];
 	return within;
@@ -319,12 +300,10 @@ static size_t cells_of(const struct pm_model *m)
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	struct collect *c = (struct collect *)sink;
-	int err;
 
 	c->places = plan->places;
 	c->s->tasks |= pm_model_counter_named(plan->places->model, "tasks.user") != NULL;
-	if ((err = choose(plan, &c->wanted, &c->fault)))
-		return err;
+	choose(plan, &c->wanted, &c->fault);
 	for (size_t i = 0; i < plan->binding->n_metrics && c->only; i++)
 		c->wanted[i] &= is_named(c->only, plan->binding->metric[i].name);
 	incident_wish(plan, c->wanted);
@@ -344,40 +323,34 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
 	size_t cells = 0;
-	int err = 0;
 
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t r = 0; r < sheet[i].n_rows; r++)
 			cells += sheet[i].row[r].n_cells;
 	free(c->drawn);
 	c->n_drawn = 0;
-	c->drawn = calloc(cells + 1, sizeof(*c->drawn));
-	if (!c->drawn)
-		return -ENOMEM;
-	for (size_t i = 0; i < n && !err; i++)
-		for (uint32_t r = 0; r < sheet[i].n_rows && !err; r++) {
+	c->drawn = memory_new(cells, sizeof(*c->drawn));
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t r = 0; r < sheet[i].n_rows; r++) {
 			const struct sheet_row *from = &sheet[i].row[r];
 			bool only = c->places->n == 1 && from->place.kind == PM_CPU;
-			uint32_t row, metric, series;
+			uint32_t row = find_row(c, &from->place), series;
 
-			err = find_row(c, &from->place, &row);
-			for (uint32_t k = 0; k < from->n_cells && !err; k++) {
+			for (uint32_t k = 0; k < from->n_cells; k++) {
 				const struct bound_metric *m = sheet[i].column[from->cell[k].column].metric;
+				uint32_t metric = find_metric(c, sheet[i].binding, m);
 
-				err = find_metric(c, sheet[i].binding, m, &metric);
 				/* What the only CPU does, the system does, whose row is the first. */
-				if (only && !err && c->s->row[0].kind == PM_SYSTEM &&
-				    store_has(c->s, metric, 0, &series))
+				if (only && c->s->row[0].kind == PM_SYSTEM && store_has(c->s, metric, 0, &series))
 					continue;
-				if (!err)
-					err = store_series(c->s, metric, row, &series);
-				if (!err && series != PM_NONE)
+				series = store_series(c->s, metric, row);
+				if (series != PM_NONE)
 					c->drawn[c->n_drawn++] =
 						(struct drawn){ &from->cell[k], count_of(&sheet[i], from, m),
 								series };
 			}
 		}
-	return err;
+	return 0;
 }
 
 /* ---- intervals ---- */
@@ -433,8 +406,8 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	for (size_t k = 0; k < n; k++) {
 		if (!interval[k].duration_ns)
 			continue;
-		if (s->used == s->bins && store_bins(s, 2 * s->bins))
-			return -ENOMEM;
+		if (s->used == s->bins)
+			store_bins(s, 2 * s->bins);
 		s->from_s[s->used] = c->shift_s + (double)(int64_t)(interval[k].from_ns - c->origin_ns) / 1e9;
 		c->end_s = c->shift_s + (double)(int64_t)(interval[k].to_ns - c->origin_ns) / 1e9;
 		s->to_s[s->used++] = c->end_s;
@@ -460,12 +433,8 @@ static void lose(struct collect *c, uint64_t from_ns, uint64_t to_ns, uint64_t t
 
 	if (s->n_losses == LOSSES_MOST)
 		return;
-	loss.text = strdup(text);
-	if (!loss.text || array_room(&s->loss, s->n_losses, sizeof(*s->loss))) {
-		free(loss.text);
-		c->no_memory = true;
-		return;
-	}
+	loss.text = memory_text(text);
+	memory_room(&s->loss, s->n_losses, sizeof(*s->loss));
 	s->loss[s->n_losses++] = loss;
 }
 
@@ -507,8 +476,7 @@ static int end(struct sink *sink)
 			lose(c, d[c->damages].from_ns,
 			     d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, 0,
 			     "the recording is damaged");
-	if (c->no_memory || array_room(&c->s->start, c->s->recordings, sizeof(*c->s->start)))
-		return -ENOMEM;
+	memory_room(&c->s->start, c->s->recordings, sizeof(*c->s->start));
 	c->s->start[c->s->recordings++] = (struct incident_start){ c->shift_s, c->origin_ns };
 	c->shift_s = c->end_s;
 	c->origin_ns = 0;
@@ -531,8 +499,11 @@ static int choose_bins(struct incident_store *s, struct pipeline_config *config,
 	int r = pm_reader_extent(whole, &x);
 
 	/* A stream has no extent, nor have some damaged files. */
+	if (r == -EIO || r == -ENOMEM)
+		return input_failed(e, r, &item, "reading");
+	store_bins(s, BINS_LEAST);
 	if (r)
-		return r == -EIO || r == -ENOMEM ? input_failed(e, r, &item, "reading") : store_bins(s, BINS_LEAST);
+		return 0;
 	if ((r = input_open(&reader, path, false, e)))
 		return r;
 	do
@@ -548,9 +519,9 @@ static int choose_bins(struct incident_store *s, struct pipeline_config *config,
 	pm_reader_close(reader);
 	if (r < 0)
 		return input_failed(e, r, &item, "reading");
-	return store_bins(s, x.snapshots < BINS_LEAST ? BINS_LEAST :
-			     x.snapshots < most       ? (uint32_t)x.snapshots :
-							most);
+	if (x.snapshots > BINS_LEAST)
+		store_bins(s, x.snapshots < most ? (uint32_t)x.snapshots : most);
+	return 0;
 }
 
 /* `only`: the incident whose metrics are read, interval by interval; NULL: all. */
@@ -572,7 +543,10 @@ static int collect(struct incident_store *s, struct incidents *found, const char
 	if ((err = input_open_as(&reader, path, name, e)))
 		return err;
 	s->per_bin = 1;
-	err = only ? store_bins(s, EXACT_MOST) : choose_bins(s, &own, reader, path, e);
+	if (only)
+		store_bins(s, EXACT_MOST);
+	else
+		err = choose_bins(s, &own, reader, path, e);
 	err = err ? err : pipeline_run_all(part, along ? 2 : 1, reader, e);
 	if (err)
 		error_prefix(e, "%s", name);

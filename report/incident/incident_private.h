@@ -4,6 +4,7 @@
 #include "common/metric/metric.h"
 #include "common/names.h"
 #include "report/incident/incident.h"
+#include "report/input/memory.h"
 
 struct incident_metric {
 	char *name; /* owned, and so are the next, which are in it */
@@ -54,10 +55,10 @@ struct incident_store {
 	bool tasks;          /* they were recorded */
 };
 void store_release(struct incident_store *s);
-/* Makes room for more bins. 0 or -ENOMEM, as below. */
-int store_bins(struct incident_store *s, uint32_t bins);
+/* Makes room for more bins. */
+void store_bins(struct incident_store *s, uint32_t bins);
 /* The place of a series, added if new; PM_NONE: there is no room. */
-int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place);
+uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row);
 bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place);
 /* Reads the recording. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
@@ -80,9 +81,9 @@ struct findings {
 	struct finding *f; /* owned */
 	uint32_t n;
 };
-int scan_all(struct incident_store *s, struct findings *out);
+void scan_all(struct incident_store *s, struct findings *out);
 /* Joins what happens at one time into one incident; best first. */
-int merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
+void merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
 #define INCIDENTS_REFINED 5
 #define SCORE_LEAST       0.8 /* of an incident that is worth a line */
 /* The tasks of the first incidents. */
@@ -93,8 +94,8 @@ bool say_knows(const char *metric);
 double say_least(const char *metric);
 /* Puts what people know by name first. */
 void say_order(struct incident *i);
-/* The sentence. 0 or -ENOMEM. */
-int say(const struct incidents *all, struct incident *i);
+/* The sentence. */
+void say(const struct incidents *all, struct incident *i);
 
 /* The run of values with the largest sum, fed value by value; to 0: none is above 0. */
 struct best_run {

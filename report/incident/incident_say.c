@@ -488,7 +488,7 @@ static void put_tasks(struct buf *out, const struct incident *i)
 	}
 }
 
-int say(const struct incidents *all, struct incident *i)
+void say(const struct incidents *all, struct incident *i)
 {
 	struct buf out = BUF_INIT;
 	struct item item[SAID];
@@ -518,8 +518,7 @@ int say(const struct incidents *all, struct incident *i)
 	}
 	put_tasks(&out, i);
 	free(i->text);
-	i->text = buf_detach(&out);
-	return i->text ? 0 : -ENOMEM;
+	i->text = memory_checked(buf_detach(&out));
 }
 
 static int digits_of(double width)

@@ -100,7 +100,6 @@ struct scan {
 	uint32_t at;     /* the series that all this is of; PM_NONE: none, or its values have changed */
 	bool has_common; /* another row shows that: it says nothing about any of them */
 	bool good;       /* what scan_series() said of it */
-	int err;
 };
 
 struct peak {
@@ -126,10 +125,8 @@ struct family {
 
 static void report(struct scan *x, struct finding f)
 {
-	if (array_room(&x->out->f, x->out->n, sizeof(f)))
-		x->err = -ENOMEM;
-	else
-		x->out->f[x->out->n++] = f;
+	memory_room(&x->out->f, x->out->n, sizeof(f));
+	x->out->f[x->out->n++] = f;
 }
 
 /* ---- figures that resist outliers ---- */
@@ -502,12 +499,11 @@ static bool take_wave(struct scan *x)
 static void find_common(struct scan *x, const struct family *f)
 {
 	const struct incident_store *s = x->s;
-	SCOPED(scoped_free) double *work = calloc(f->n, sizeof(*work));
+	SCOPED(scoped_free) double *work = memory_new(f->n, sizeof(*work));
 	double level, spread;
 
 	x->has_common = f->in_sum && f->n >= COMMON_LEAST;
-	x->err = work ? x->err : -ENOMEM;
-	if (!x->has_common || !work)
+	if (!x->has_common)
 		return;
 	for (uint32_t b = 0; b < s->used; b++) {
 		uint32_t n = 0;
@@ -554,11 +550,10 @@ static void compare_peers(struct scan *x, const struct family *f)
 	const struct incident_metric *m = &s->metric[s->series[f->series[0]].metric];
 	enum pm_kind kind = s->row[s->series[f->series[0]].row].kind;
 	double level, spread, first = 0, width = s->used * s->bin_s, limit;
-	SCOPED(scoped_free) double *work = calloc((size_t)f->n + 1, sizeof(*work));
+	SCOPED(scoped_free) double *work = memory_new((size_t)f->n + 1, sizeof(*work));
 	uint32_t who = 0, beyond = 0, n = 0;
 
-	x->err = work ? x->err : -ENOMEM;
-	if (!work || (kind != PM_CPU && kind != PM_PACKAGE && kind != PM_CORE))
+	if (kind != PM_CPU && kind != PM_PACKAGE && kind != PM_CORE)
 		return;
 	for (uint32_t i = 0; i < f->n; i++)
 		if (!isnan(s->series[f->series[i]].usual))
@@ -1081,7 +1076,7 @@ static void fill_peaks(struct scan *x, struct family *f, bool say)
 	for (uint32_t side = 0; side < SIDES; side++)
 		for (uint32_t l = 0; l < LENGTHS; l++)
 			memset(f->peak[side][l], 0, blocks_of(x, l) * sizeof(struct peak));
-	for (uint32_t i = 0; i < f->n && !x->err; i++) {
+	for (uint32_t i = 0; i < f->n; i++) {
 		bool good = scan_series(x, f->series[i], say);
 
 		for (uint32_t l = 0; good && l < LENGTHS; l++)
@@ -1112,7 +1107,7 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 		else
 			s->recurs = recurs(x, f, s);
 	}
-	for (uint32_t i = 0; i < f->n && f->n_stretches && !x->err; i++)
+	for (uint32_t i = 0; i < f->n && f->n_stretches; i++)
 		if (scan_series(x, f->series[i], false))
 			report_stretches(x, f, f->series[i]);
 }
@@ -1147,9 +1142,7 @@ static void *lay_out(struct scan *x, struct family *f)
 
 	for (uint32_t l = 0; l < LENGTHS; l++)
 		peaks += blocks_of(x, l);
-	at = calloc(1, doubles * sizeof(*at) + SIDES * peaks * sizeof(*peak) + room * sizeof(*x->bin));
-	if (!at)
-		return NULL;
+	at = memory_new(1, doubles * sizeof(*at) + SIDES * peaks * sizeof(*peak) + room * sizeof(*x->bin));
 	x->y = at;
 	x->z = at + room;
 	x->work = at + 2 * room;
@@ -1167,10 +1160,10 @@ static void *lay_out(struct scan *x, struct family *f)
 	return at;
 }
 
-int scan_all(struct incident_store *s, struct findings *out)
+void scan_all(struct incident_store *s, struct findings *out)
 {
 	const uint32_t n = s->n_series;
-	SCOPED(scoped_free) uint32_t *place = calloc((size_t)n + 1, sizeof(*place));
+	SCOPED(scoped_free) uint32_t *place = memory_new(n, sizeof(*place));
 	struct scan x = { .s = s, .out = out, .at = PM_NONE };
 	struct family f = { 0 };
 	SCOPED(scoped_free) void *room = NULL;
@@ -1189,8 +1182,6 @@ int scan_all(struct incident_store *s, struct findings *out)
 			s->series[i].v[b] = NAN;
 	}
 	room = lay_out(&x, &f);
-	if (!place || !room)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		place[i] = i;
 	qsort_r(place, n, sizeof(*place), by_metric, s);
@@ -1198,7 +1189,7 @@ int scan_all(struct incident_store *s, struct findings *out)
 		families += !i || !are_equals(s, place[i - 1], place[i]);
 	tests = families * LOOKS;
 	x.limit_least = sqrt(2 * PRIOR * (pow(TAIL * tests / WRONG, 1.0 / (PRIOR + TAIL)) - 1));
-	for (uint32_t i = 0; i < n && !x.err; i += f.n) {
+	for (uint32_t i = 0; i < n; i += f.n) {
 		f.series = place + i;
 		f.in_sum = i && s->series[place[i - 1]].metric == s->series[place[i]].metric;
 		for (f.n = 1; i + f.n < n && are_equals(s, place[i], place[i + f.n]);)
@@ -1206,5 +1197,4 @@ int scan_all(struct incident_store *s, struct findings *out)
 		scan_family(&x, &f, tests);
 		compare_peers(&x, &f);
 	}
-	return x.err;
 }

@@ -76,8 +76,9 @@ static struct task *task_of(struct look *l, const struct pm_instance *i, bool th
 	if (l->n_tasks == TASKS)
 		return &l->rest;
 	l->n_tasks++;
-	*t = (struct task){ .name = strdup(name),
-			    .parent_name = strdup(pid ? "" : pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "")),
+	*t = (struct task){ .name = memory_text(name),
+			    .parent_name =
+				    memory_text(pid ? "" : pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "")),
 			    .pid = pid,
 			    .tid = tid,
 			    .parent = parent };
@@ -143,11 +144,8 @@ static struct reading *reading_of(struct look *l, const struct pm_instance *i)
 	if (i->slot >= l->n_readings) {
 		uint32_t n = 2 * i->slot + 64;
 
-		r = reallocarray(l->reading, n, sizeof(*r));
-		if (!r)
-			return NULL;
-		memset(r + l->n_readings, 0, (n - l->n_readings) * sizeof(*r));
-		l->reading = r;
+		l->reading = memory_resize(l->reading, n, sizeof(*r));
+		memset(l->reading + l->n_readings, 0, (n - l->n_readings) * sizeof(*r));
 		l->n_readings = n;
 	}
 	r = &l->reading[i->slot];
@@ -157,7 +155,7 @@ static struct reading *reading_of(struct look *l, const struct pm_instance *i)
 	return r;
 }
 
-static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_chunk_group *values)
+static void take_group(struct look *l, const struct pm_chunk *c, const struct pm_chunk_group *values)
 {
 	const struct pm_group *g = pm_model_group(l->model, values->group);
 	uint32_t n = g->n_instances, head = pm_group_head(g);
@@ -168,8 +166,7 @@ static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_
 
 		if (!i || i->kind != PM_TASK)
 			continue;
-		if (!(r = reading_of(l, i)))
-			return -ENOMEM;
+		r = reading_of(l, i);
 		for (uint32_t k = 0; k < g->n_counters; k++) {
 			const struct pm_counter *counter = pm_model_counter(l->model, g->counter[k]);
 			double unit = (double)counter->scale.num / (double)counter->scale.den;
@@ -193,7 +190,6 @@ static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_
 		}
 		r->ns = c->rows ? c->tick[c->rows - 1] : r->ns;
 	}
-	return 0;
 }
 
 /* The chunks that have something of its time. */
@@ -218,9 +214,9 @@ static int read_chunks(struct look *l)
 		err = got == -EBADMSG ? 0 : got;
 		if (!got && !l->first_ns)
 			l->first_ns = c->tick[0];
-		for (uint32_t k = 0; !got && k < c->n_groups && !err; k++)
+		for (uint32_t k = 0; !got && k < c->n_groups; k++)
 			if (!c->group[k].absent)
-				err = take_group(l, c, &c->group[k]);
+				take_group(l, c, &c->group[k]);
 		pm_reader_forget(l->reader, NULL, NULL);
 	}
 	return err;
@@ -297,7 +293,7 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 		buf_printf(&name, " of %s", t->parent_name);
 	if (!t->pid && parent_of(kept, n, t) == n && t->parent)
 		buf_printf(&name, " (pid %llu)", (unsigned long long)t->parent);
-	return buf_detach(&name);
+	return memory_checked(buf_detach(&name));
 }
 
 /* Whether other tasks have the name of one that ended: naming them once is enough. */
@@ -346,7 +342,7 @@ static double rss_least(const struct incident *i)
 }
 
 /* Keeps those that did more then than before and after. */
-static int keep_tasks(struct look *l)
+static void keep_tasks(struct look *l)
 {
 	struct kept kept[INCIDENT_TASKS + 1];
 	struct incident *i = l->i;
@@ -381,11 +377,8 @@ static int keep_tasks(struct look *l)
 		i->task[k] = kept[k].task;
 		i->task[k].tid = kept[k].thread ? kept[k].thread->tid : 0;
 		i->task[k].name = name_of(kept, n, &kept[k]);
-		if (!i->task[k].name)
-			return -ENOMEM;
-		i->n_tasks++;
 	}
-	return 0;
+	i->n_tasks = n;
 }
 
 /* The recordings before the one in which the incident began are skipped. */
@@ -410,8 +403,8 @@ static int look_at(struct incidents *found, struct incident *i, const char *path
 			  .from_s = i->from_s - around,
 			  .to_s = i->to_s + around,
 			  .inside_s = lasted,
-			  .task = calloc(TASKS, sizeof(*l.task)) };
-	int err = l.task ? input_open(&l.reader, path, false, e) : -ENOMEM;
+			  .task = memory_new(TASKS, sizeof(*l.task)) };
+	int err = input_open(&l.reader, path, false, e);
 
 	l.outside_s = fmin(l.to_s, found->duration_s) - fmax(l.from_s, 0) - lasted;
 	if (!err) {
@@ -419,7 +412,8 @@ static int look_at(struct incidents *found, struct incident *i, const char *path
 		l.model = pm_reader_model(l.reader);
 		pm_reader_select(l.reader, is_of_tasks, &l);
 		err = err ? err : read_chunks(&l);
-		err = err ? err : keep_tasks(&l);
+		if (!err)
+			keep_tasks(&l);
 		pm_reader_close(l.reader);
 	}
 	for (uint32_t k = 0; k < l.n_tasks; k++) {

@@ -25,5 +25,5 @@ bool dump_wants(const struct dump *d, uint32_t counter);
 void dump_frame(struct dump *d, const struct pm_item *item);
 /* 0, or what flush() returned. */
 int dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
-/* Name and value of each counter that feeds a shown column, in the first row. 0 or -ENOMEM. */
-int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, struct buf *out);
+/* Name and value of each counter that feeds a shown column, in the first row. */
+void dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, struct buf *out);

@@ -1,11 +1,10 @@
 /* turbostat's --Dump: name and raw value of what feeds the shown columns, in the first snapshot. */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/double_bits.h"
 #include "report/info/dump.h"
+#include "report/input/memory.h"
 
 static void put_value(const struct pm_counter *c, const struct pm_instance *i, uint64_t value, struct buf *out)
 {
@@ -35,13 +34,11 @@ static void mark_counters(const struct offer *offer, bool *feeds)
 		}
 }
 
-int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, struct buf *out)
+void dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, struct buf *out)
 {
 	const struct pm_model *m = offer->places.model;
-	SCOPED(scoped_free) bool *feeds = calloc((size_t)m->n_counters + 1, sizeof(*feeds));
+	SCOPED(scoped_free) bool *feeds = memory_new((size_t)m->n_counters + 1, sizeof(*feeds));
 
-	if (!feeds)
-		return -ENOMEM;
 	mark_counters(offer, feeds);
 	for (uint32_t k = 0; k < chunk->n_groups; k++) {
 		const struct pm_chunk_group *cg = &chunk->group[k];
@@ -56,5 +53,4 @@ int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, stru
 				put_value(c, i, cg->v[cell], out);
 		}
 	}
-	return out->err;
 }

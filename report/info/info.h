@@ -23,8 +23,7 @@ static inline uint32_t *topology_number(struct topology_counts *c, size_t at)
 {
 	return (uint32_t *)(void *)((char *)c + at);
 }
-/* 0 or -ENOMEM. */
-int topology_count(const struct pm_topology *t, struct topology_counts *c);
+struct topology_counts topology_count(const struct pm_topology *t);
 
 /* The version of the format: "1.0". */
 struct info_version {
@@ -33,10 +32,10 @@ struct info_version {
 /* A one-time value of the recorder, such as "pmrec.readers"; 0: none. */
 uint64_t info_number(const struct pm_model *m, const char *name);
 
-/* 0 or -ENOMEM; to be released in both cases. */
-int reveals_find(const struct scan *s, struct reveals *r);
+/* To be released. */
+struct reveals reveals_find(const struct scan *s);
 
-/* Takes the report part by part; each function returns 0 or -errno, which ends it. */
+/* Takes the report part by part. */
 struct info_column {
 	const char *name; /* "" in all columns: the table has no head */
 	bool right, wraps;
@@ -44,16 +43,15 @@ struct info_column {
 struct info_sink {
 	void *ctx;
 	/* A part begins; `column` lives as long as the program. */
-	int (*part)(void *ctx, const char *title, const struct info_column *column, size_t n);
+	void (*part)(void *ctx, const char *title, const struct info_column *column, size_t n);
 	/* `privacy`: what the last cell reveals. A cell may be NULL. */
-	int (*row)(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy);
+	void (*row)(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy);
 	/* A line after the rows. */
-	int (*remark)(void *ctx, const char *text);
+	void (*remark)(void *ctx, const char *text);
 };
-/* 0, or what a function of the sink returned. `all` as below. */
-int info_say(const char *path, struct scan *s, bool all, const struct info_sink *to);
+/* `all` as below. */
+void info_say(const char *path, struct scan *s, bool all, const struct info_sink *to);
 
 /* Appends the report. `all`: groups, counters, instances and one-time values too. */
-int info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out);
-/* NULL without memory. */
+void info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out);
 struct json *info_json(const char *path, struct scan *s);

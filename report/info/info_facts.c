@@ -1,14 +1,13 @@
 /* Facts for pmrep info: counts of everything, revealing keys, programs that read the recording. */
-#include "common/array.h"
 #include "report/info/info.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/copy/redact.h"
+#include "report/input/memory.h"
 #include "report/machine/value_out.h"
 
 #define CPU(member)   offsetof(struct pm_cpu, member)
@@ -50,13 +49,11 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(uint32_t) * 3);
 }
 
-int topology_count(const struct pm_topology *t, struct topology_counts *c)
+struct topology_counts topology_count(const struct pm_topology *t)
 {
-	uint32_t(*key)[3] = calloc((size_t)t->n + 1, sizeof(*key));
+	uint32_t(*key)[3] = memory_new(t->n, sizeof(*key));
+	struct topology_counts c = { .types = t->n_types };
 
-	if (!key)
-		return -ENOMEM;
-	*c = (struct topology_counts){ .types = t->n_types };
 	for (size_t level = 0; level < sizeof(levels) / sizeof(*levels); level++) {
 		uint32_t n = 0, distinct = 0, last = PM_NONE;
 
@@ -69,44 +66,41 @@ int topology_count(const struct pm_topology *t, struct topology_counts *c)
 			n += t->cpu[i].online && last != PM_NONE;
 		}
 		qsort(key, n, sizeof(*key), compare);
-		c->threads = c->threads_least = 0;
+		c.threads = c.threads_least = 0;
 		for (uint32_t i = 0, end; i < n; i = end, distinct++) {
 			for (end = i + 1; end < n && !compare(key[i], key[end]);)
 				end++;
-			c->threads = end - i > c->threads ? end - i : c->threads;
-			c->threads_least = distinct && c->threads_least < end - i ? c->threads_least : end - i;
+			c.threads = end - i > c.threads ? end - i : c.threads;
+			c.threads_least = distinct && c.threads_least < end - i ? c.threads_least : end - i;
 		}
-		*topology_number(c, levels[level].count) = n ? distinct : UINT32_MAX;
+		*topology_number(&c, levels[level].count) = n ? distinct : UINT32_MAX;
 	}
 	for (uint32_t i = 0; i < t->n; i++)
-		*(t->cpu[i].online ? &c->cpus : &c->offline) += 1;
+		*(t->cpu[i].online ? &c.cpus : &c.offline) += 1;
 	free(key);
-	return 0;
+	return c;
 }
 
 /* ---- privacy ---- */
 
-static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what, uint64_t n)
+static void reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what, uint64_t n)
 {
-	SCOPED(buf_release) struct buf name = BUF_INIT;
-	struct reveal *p;
+	SCOPED(scoped_free) char *name = NULL;
 	uint32_t i;
 
 	if (privacy == PM_PRIVACY_TECHNICAL)
-		return 0;
+		return;
 	/* A class of a later version: assume the strictest. */
 	if (privacy > PM_PRIVACY_TIME)
 		privacy = PM_PRIVACY_PERSON;
-	buf_printf(&name, "%d%s%s%s", privacy, group ? group : "", group ? ": " : "", what);
-	if (!name.err && names_get(&r->names, buf_str(&name), &i)) {
+	name = memory_format("%d%s%s%s", privacy, group ? group : "", group ? ": " : "", what);
+	if (names_get(&r->names, name, &i)) {
 		r->row[i].count += n;
-		return 0;
+		return;
 	}
-	if (name.err || array_room(&r->row, r->n, sizeof(*r->row)))
-		return -ENOMEM;
-	p = &r->row[r->n];
-	*p = (struct reveal){ .privacy = privacy, .what = strdup(buf_str(&name) + 1), .count = n };
-	return p->what ? names_set(&r->names, buf_str(&name), r->n++) : -ENOMEM;
+	memory_room(&r->row, r->n, sizeof(*r->row));
+	memory_done(names_set(&r->names, name, r->n));
+	r->row[r->n++] = (struct reveal){ .privacy = privacy, .what = memory_text(name + 1), .count = n };
 }
 
 /* Whether redaction has treated this class of fields. */
@@ -120,13 +114,12 @@ static bool is_redacted(const struct pm_model *m, const char *class)
 	return false;
 }
 
-static int reveal_map(struct reveals *r, const struct pm_model *model, const struct pm_map *m,
-		      const struct pm_key_row *rows, const char *group)
+static void reveal_map(struct reveals *r, const struct pm_model *model, const struct pm_map *m,
+		       const struct pm_key_row *rows, const char *group)
 {
-	int err = 0;
 	char name[16], what[80];
 
-	for (uint32_t i = 0; i < m->n && !err; i++) {
+	for (uint32_t i = 0; i < m->n; i++) {
 		enum pm_privacy privacy = pm_key_privacy(m->field[i].key);
 		const struct pm_value *v = &m->field[i].value;
 		const char *class = privacy_name(privacy);
@@ -135,52 +128,47 @@ static int reveal_map(struct reveals *r, const struct pm_model *model, const str
 
 		snprintf(what, sizeof(what), "%s%s", key_name(rows, m->field[i].key, name),
 			 pseudonym ? " (pseudonym)" : "");
-		err = reveal(r, privacy, group, what, 1);
+		reveal(r, privacy, group, what, 1);
 	}
-	return err;
 }
 
-int reveals_take_instances(struct scan *s)
+void reveals_take_instances(struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 	uint32_t i = m->n_instances;
-	int err = 0;
 
 	while (i && m->instance[i - 1].id > s->last_instance)
 		i--;
-	for (; i < m->n_instances && !err; i++) {
-		err = reveal_map(&s->instances, m, &m->instance[i].attrs, pm_instance_keys, "instances");
+	for (; i < m->n_instances; i++) {
+		reveal_map(&s->instances, m, &m->instance[i].attrs, pm_instance_keys, "instances");
 		s->last_instance = m->instance[i].id;
 	}
-	return err;
 }
 
-int reveals_find(const struct scan *s, struct reveals *r)
+struct reveals reveals_find(const struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 	bool shifted = is_redacted(m, "time");
-	int err;
+	struct reveals r = { 0 };
 
-	*r = (struct reveals){ 0 };
-	err = reveal_map(r, m, &m->header, pm_header_keys, NULL);
-	for (uint32_t i = 0; i < m->n_counters && !err; i++)
-		err = reveal_map(r, m, &m->counter[i].attrs, pm_counter_keys, "counters");
-	for (uint32_t i = 0; i < s->instances.n && !err; i++)
-		err = reveal(r, s->instances.row[i].privacy, NULL, s->instances.row[i].what,
-			     s->instances.row[i].count);
-	for (uint32_t i = 0; i < m->n_pmus && !err; i++)
-		err = reveal_map(r, m, &m->pmu[i].attrs, pm_pmu_keys, "PMUs");
-	for (uint32_t i = 0; i < m->n_probes && !err; i++)
-		err = reveal_map(r, m, &m->probe[i].attrs, NULL, "probes");
-	for (uint32_t i = 0; i < m->n_configs && !err; i++)
-		err = reveal(r, m->config[i].privacy, "config", m->config[i].name, 1);
-	for (uint32_t i = 0; i < s->n_events && !err; i++)
-		err = reveal_map(r, m, &s->event[i].attrs, pm_event_keys, "events");
-	if (!err && s->clocks.realtime)
-		err = reveal(r, PM_PRIVACY_TIME, NULL, shifted ? "wall clock (shifted)" : "wall clock", 1);
-	if (!err && s->clocks.boottime)
-		err = reveal(r, PM_PRIVACY_TIME, NULL, shifted ? "time since boot (shifted)" : "time since boot", 1);
-	return err;
+	reveal_map(&r, m, &m->header, pm_header_keys, NULL);
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		reveal_map(&r, m, &m->counter[i].attrs, pm_counter_keys, "counters");
+	for (uint32_t i = 0; i < s->instances.n; i++)
+		reveal(&r, s->instances.row[i].privacy, NULL, s->instances.row[i].what, s->instances.row[i].count);
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		reveal_map(&r, m, &m->pmu[i].attrs, pm_pmu_keys, "PMUs");
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		reveal_map(&r, m, &m->probe[i].attrs, NULL, "probes");
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		reveal(&r, m->config[i].privacy, "config", m->config[i].name, 1);
+	for (uint32_t i = 0; i < s->n_events; i++)
+		reveal_map(&r, m, &s->event[i].attrs, pm_event_keys, "events");
+	if (s->clocks.realtime)
+		reveal(&r, PM_PRIVACY_TIME, NULL, shifted ? "wall clock (shifted)" : "wall clock", 1);
+	if (s->clocks.boottime)
+		reveal(&r, PM_PRIVACY_TIME, NULL, shifted ? "time since boot (shifted)" : "time since boot", 1);
+	return r;
 }
 
 void reveals_release(struct reveals *r)

@@ -1,6 +1,7 @@
 /* pmrep info --format=json: one object with everything. */
 #include "report/info/info.h"
 
+#include "report/input/memory.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 #include "report/metric/ways.h"
@@ -55,13 +56,10 @@ static struct json *type_json(const void *type)
 
 static struct json *topology_json(const struct pm_topology *t)
 {
-	struct topology_counts c;
-	struct json *j;
+	struct topology_counts c = topology_count(t);
+	struct json *j = json_new_object();
 
-	if (topology_count(t, &c))
-		return NULL;
 	c.threads = c.threads ? c.threads : UINT32_MAX;
-	j = json_new_object();
 	for (const struct topology_part *part = topology_parts; part->key; part++)
 		json_put(j, part->key, or_null(*topology_number(&c, part->at)));
 	json_put(j, "cpu_types", LIST(t->type, t->n_types, type_json));
@@ -203,17 +201,13 @@ static struct json *labels_json(const struct pm_model *m)
 static struct json *reveals_json(const struct scan *s)
 {
 	struct json *j = json_new_object(), *list[4] = { NULL };
-	SCOPED(reveals_release) struct reveals r = { 0 };
+	SCOPED(reveals_release) struct reveals r = reveals_find(s);
 
 	for (int p = PM_PRIVACY_MACHINE; p <= PM_PRIVACY_TIME; p++) {
 		list[p] = json_new_array();
 		json_put(j, privacy_name((enum pm_privacy)p), list[p]);
 	}
-	if (reveals_find(s, &r)) {
-		json_free(j);
-		j = NULL;
-	}
-	for (size_t i = 0; i < r.n && j; i++)
+	for (size_t i = 0; i < r.n; i++)
 		json_push(list[r.row[i].privacy], json_new_text(r.row[i].what));
 	return j;
 }
@@ -232,10 +226,7 @@ static struct json *columns_json(const struct pm_model *m)
 {
 	struct json *list = json_new_array();
 
-	if (ways_each(m, add_column, list)) {
-		json_free(list);
-		return NULL;
-	}
+	memory_done(ways_each(m, add_column, list));
 	return list;
 }
 
@@ -246,8 +237,6 @@ struct json *info_json(const char *path, struct scan *s)
 	struct json *j = json_new_object();
 	uint64_t readers = info_number(m, "pmrec.readers");
 
-	if (!j)
-		return NULL;
 	json_put(j, "file", json_new_text(path));
 	json_put(j, "format", json_new_text(info_version(m).text));
 	json_put(j, "snapshots", json_new_u64(s->snapshots));

@@ -1,12 +1,12 @@
 /* The report of pmrep info, part by part, into a sink that makes text or a page. */
 #include "report/info/info.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/number.h"
+#include "report/input/memory.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 #include "report/metric/ways.h"
@@ -16,19 +16,17 @@ struct report {
 	const struct pm_model *m;
 	const struct info_sink *to;
 	struct buf cell;
-	int err;
 };
 
 static void say_part(struct report *p, const char *title, const struct info_column *column, size_t n)
 {
-	if (!p->err)
-		p->err = p->to->part(p->to->ctx, title, column, n);
+	p->to->part(p->to->ctx, title, column, n);
 }
 
 static void say_row(struct report *p, const char *const *cell, size_t n, enum pm_privacy privacy)
 {
-	if (!p->err)
-		p->err = p->cell.err ? p->cell.err : p->to->row(p->to->ctx, cell, n, privacy);
+	memory_whole(&p->cell);
+	p->to->row(p->to->ctx, cell, n, privacy);
 }
 
 /* A part of names and values. */
@@ -69,8 +67,7 @@ __attribute__((format(printf, 2, 0))) static void say_remark(struct report *p, c
 	char text[80];
 
 	snprintf(text, sizeof(text), format, n);
-	if (!p->err)
-		p->err = p->to->remark(p->to->ctx, text);
+	p->to->remark(p->to->ctx, text);
 }
 
 /* "1.250 ms" */
@@ -328,11 +325,10 @@ static void add_column(void *arg, enum way way, const char *column, const char *
 static void columns(struct report *p)
 {
 	struct buf text[WAYS] = { 0 };
-	int err = ways_each(p->m, add_column, text);
 
-	p->err = p->err ? p->err : err;
+	memory_done(ways_each(p->m, add_column, text));
 	for (int way = 0, titled = 0; way < WAYS; way++) {
-		p->err = p->err ? p->err : text[way].err;
+		memory_whole(&text[way]);
 		if (text[way].len && !titled++)
 			say_facts(p, "Columns");
 		if (text[way].len)
@@ -459,12 +455,10 @@ static void groups(struct report *p)
 
 static void reveals(struct report *p)
 {
-	SCOPED(reveals_release) struct reveals r = { 0 };
+	SCOPED(reveals_release) struct reveals r = reveals_find(p->s);
 
 	say_facts(p, "What this file reveals");
-	if (reveals_find(p->s, &r))
-		p->err = -ENOMEM;
-	for (int privacy = PM_PRIVACY_MACHINE; privacy <= PM_PRIVACY_TIME && !p->err; privacy++) {
+	for (int privacy = PM_PRIVACY_MACHINE; privacy <= PM_PRIVACY_TIME; privacy++) {
 		buf_clear(&p->cell);
 		for (size_t i = 0; i < r.n; i++) {
 			if (r.row[i].privacy != (enum pm_privacy)privacy)
@@ -504,12 +498,8 @@ static void say_topology(struct report *p)
 {
 	/* From the largest part to the smallest. */
 	static const uint8_t turn[] = { 4, 3, 5, 2, 1, 0, 6, 11 };
-	struct topology_counts c;
+	struct topology_counts c = topology_count(&p->m->topology);
 
-	if (topology_count(&p->m->topology, &c)) {
-		p->err = -ENOMEM;
-		return;
-	}
 	say_facts(p, "Topology (online CPUs)");
 	for (size_t i = 0; i < sizeof(turn); i++) {
 		const struct topology_part *part = &topology_parts[turn[i]];
@@ -667,7 +657,7 @@ static void say_decoded(struct report *p)
 	}
 }
 
-int info_say(const char *path, struct scan *s, bool all, const struct info_sink *to)
+void info_say(const char *path, struct scan *s, bool all, const struct info_sink *to)
 {
 	struct report p = { .s = s, .m = pm_reader_model(s->reader), .to = to, .cell = BUF_INIT };
 
@@ -686,5 +676,4 @@ int info_say(const char *path, struct scan *s, bool all, const struct info_sink 
 	events(&p, all);
 	reveals(&p);
 	buf_release(&p.cell);
-	return p.err;
 }

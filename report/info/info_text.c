@@ -1,9 +1,8 @@
 /* pmrep info as text: parts as tables, one below the other. */
 #include "report/info/info.h"
 
-#include <errno.h>
-
 #include "common/table.h"
+#include "report/input/memory.h"
 #include "report/machine/value_out.h"
 
 /* Parts as tables, one below the other. */
@@ -16,37 +15,34 @@ struct page {
 	bool color;
 };
 
-static int end_table(struct page *p)
+static void end_table(struct page *p)
 {
-	bool heads = p->t && p->column[0].name[0];
-	int err = p->t ? table_print(p->t, p->width, heads, p->color, p->out) : 0;
-
+	if (p->t)
+		memory_done(table_print(p->t, p->width, p->column[0].name[0], p->color, p->out));
 	table_free(p->t);
 	p->t = NULL;
-	return err;
 }
 
-static int part(void *ctx, const char *title, const struct info_column *column, size_t n)
+static void part(void *ctx, const char *title, const struct info_column *column, size_t n)
 {
 	struct page *p = ctx;
-	int err = end_table(p);
 
+	end_table(p);
 	buf_printf(p->out, "%s%s%s%s\n", p->out->len ? "\n" : "", p->color ? "\033[1m" : "", title,
 		   p->color ? "\033[0m" : "");
 	p->column = column;
 	p->n = n;
-	return err;
 }
 
 static void begin_table(struct page *p)
 {
-	p->t = table_new();
+	p->t = memory_checked(table_new());
 	for (size_t i = 0; i < p->n; i++)
 		table_column(p->t, p->column[i].name, p->column[i].right ? TABLE_RIGHT : TABLE_LEFT,
 			     p->column[i].wraps);
 }
 
-static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy)
+static void row(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy)
 {
 	struct page *p = ctx;
 	const char *what = privacy_name(privacy);
@@ -61,23 +57,21 @@ static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy pri
 			buf_printf(&marked, "  [%s]", what);
 		table_cell_buf(p->t, &marked, NULL);
 	}
-	return p->t ? 0 : -ENOMEM;
 }
 
-static int remark(void *ctx, const char *text)
+static void remark(void *ctx, const char *text)
 {
 	struct page *p = ctx;
-	int err = end_table(p);
 
+	end_table(p);
 	buf_printf(p->out, "%s\n", text);
-	return err;
 }
 
-int info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out)
+void info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out)
 {
 	struct page p = { .out = out, .width = width, .color = color };
 	const struct info_sink to = { .ctx = &p, .part = part, .row = row, .remark = remark };
-	int err = info_say(path, s, all, &to), last = end_table(&p);
 
-	return err ? err : last ? last : out->err;
+	info_say(path, s, all, &to);
+	end_table(&p);
 }

@@ -4,21 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 
-static int samples_add(struct samples *s, uint64_t value)
+static void samples_add(struct samples *s, uint64_t value)
 {
 	if (value > s->max)
 		s->max = value;
 	if (!s->v) {
-		s->v = malloc(SAMPLES_MAX * sizeof(*s->v));
-		if (!s->v)
-			return -ENOMEM;
+		s->v = memory_new(SAMPLES_MAX, sizeof(*s->v));
 		s->every = 1;
 	}
 	if (s->seen++ % s->every)
-		return 0;
+		return;
 	if (s->n == SAMPLES_MAX) {
 		for (size_t i = 0; i < SAMPLES_MAX / 2; i++)
 			s->v[i] = s->v[2 * i];
@@ -26,7 +24,6 @@ static int samples_add(struct samples *s, uint64_t value)
 		s->every *= 2;
 	}
 	s->v[s->n++] = value;
-	return 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -52,32 +49,26 @@ static void samples_release(struct samples *s)
 
 static struct scan_source *find_source(struct scan *s, const char *name)
 {
-	struct scan_source *p;
 	uint32_t i;
 
 	if (names_get(&s->source_names, name, &i))
 		return &s->source[i];
-	if (array_room(&s->source, s->n_sources, sizeof(*s->source)))
-		return NULL;
-	p = &s->source[s->n_sources];
-	*p = (struct scan_source){ .name = strdup(name) };
-	if (!p->name)
-		return NULL;
-	return names_set(&s->source_names, name, s->n_sources++) ? NULL : p;
+	memory_room(&s->source, s->n_sources, sizeof(*s->source));
+	memory_done(names_set(&s->source_names, name, s->n_sources));
+	s->source[s->n_sources] = (struct scan_source){ .name = memory_text(name) };
+	return &s->source[s->n_sources++];
 }
 
 /* The spread of the begin times of a group's instances in each snapshot. */
-static int add_skews(struct scan *s, const struct pm_group *g, const struct pm_chunk *c,
-		     const struct pm_chunk_group *cg)
+static void add_skews(struct scan *s, const struct pm_group *g, const struct pm_chunk *c,
+		      const struct pm_chunk_group *cg)
 {
 	uint32_t times = pm_group_times(g);
 	struct scan_source *source;
 
 	if (cg->absent || times < 2)
-		return 0;
+		return;
 	source = find_source(s, g->source);
-	if (!source)
-		return -ENOMEM;
 	for (uint32_t row = 0; row < c->rows; row++) {
 		uint64_t first = UINT64_MAX, last = 0;
 
@@ -92,10 +83,9 @@ static int add_skews(struct scan *s, const struct pm_group *g, const struct pm_c
 			if (begin > last)
 				last = begin;
 		}
-		if (last > first && samples_add(&source->skew, last - first))
-			return -ENOMEM;
+		if (last > first)
+			samples_add(&source->skew, last - first);
 	}
-	return 0;
 }
 
 /* When the first value of a snapshot was read. What was not due keeps an older time. */
@@ -117,11 +107,10 @@ static uint64_t first_begin(const struct pm_model *m, const struct pm_chunk *c, 
 	return first;
 }
 
-static int add_times(struct scan *s, const struct pm_model *m, const struct pm_chunk *c)
+static void add_times(struct scan *s, const struct pm_model *m, const struct pm_chunk *c)
 {
 	for (uint32_t row = 0; row < c->rows; row++) {
 		uint64_t begin = first_begin(m, c, row);
-		int r = 0;
 
 		if (begin == UINT64_MAX) {
 			s->last_begin = 0;
@@ -130,32 +119,27 @@ static int add_times(struct scan *s, const struct pm_model *m, const struct pm_c
 		if (c->flags[row] & PM_SNAPSHOT_BETWEEN)
 			continue;
 		if (s->last_begin && begin > s->last_begin)
-			r = samples_add(&s->interval, begin - s->last_begin);
-		if (!r)
-			r = samples_add(&s->late, begin - c->tick[row]);
-		if (r)
-			return r;
+			samples_add(&s->interval, begin - s->last_begin);
+		samples_add(&s->late, begin - c->tick[row]);
 		s->last_begin = begin;
 	}
-	return 0;
 }
 
-static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
+static void add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 
-	if (flags & SCAN_TIMES && add_times(s, m, c))
-		return -ENOMEM;
+	if (flags & SCAN_TIMES)
+		add_times(s, m, c);
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_group *g = pm_model_group(m, c->group[i].group);
 
 		if (!g)
 			continue;
 		s->values += c->group[i].absent ? 0 : (uint64_t)pm_group_values(g) * c->rows;
-		if (flags & SCAN_TIMES && add_skews(s, g, c, &c->group[i]))
-			return -ENOMEM;
+		if (flags & SCAN_TIMES)
+			add_skews(s, g, c, &c->group[i]);
 	}
-	return 0;
 }
 
 #define INDEX_CHUNKS  1000 /* from this many chunks on, SCAN_INDEX skips some: */
@@ -177,7 +161,7 @@ struct walk {
 };
 
 /* Counts living groups of every source; the counts at the last chunk are reported. */
-static int count_groups(struct scan *s)
+static void count_groups(struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 
@@ -188,12 +172,10 @@ static int count_groups(struct scan *s)
 
 		if (m->group[i].retired)
 			continue;
-		if (!(source = find_source(s, m->group[i].source)))
-			return -ENOMEM;
+		source = find_source(s, m->group[i].source);
 		source->groups++;
 		source->columns += pm_group_values(&m->group[i]);
 	}
-	return 0;
 }
 
 static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned flags, struct walk *w)
@@ -203,8 +185,8 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 	size_t damages;
 	int r;
 
-	if (w->news && count_groups(s))
-		return -ENOMEM;
+	if (w->news)
+		count_groups(s);
 	w->news = false;
 	if (!s->begun) {
 		s->begun = true;
@@ -233,11 +215,14 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 		s->last_begin = 0;
 		return 0;
 	}
-	s->decoded += r ? 0 : head->rows;
-	return r ? r : add_values(s, chunk, flags);
+	if (r)
+		return r;
+	s->decoded += head->rows;
+	add_values(s, chunk, flags);
+	return 0;
 }
 
-static int add_event(struct scan *s, const struct pm_event *event)
+static void add_event(struct scan *s, const struct pm_event *event)
 {
 	struct pm_event *to;
 
@@ -247,13 +232,12 @@ static int add_event(struct scan *s, const struct pm_event *event)
 	/* Leaves room for rare events where tasks come and go. */
 	if (s->n_events >= (event->type == PM_EVENT_GONE ? SCAN_EVENTS / 2 : SCAN_EVENTS)) {
 		s->more_events++;
-		return 0;
+		return;
 	}
-	if (array_room(&s->event, s->n_events, sizeof(*s->event)))
-		return -ENOMEM;
+	memory_room(&s->event, s->n_events, sizeof(*s->event));
 	to = &s->event[s->n_events++];
 	*to = (struct pm_event){ .type = event->type, .time_ns = event->time_ns };
-	return pm_map_copy(&to->attrs, &event->attrs);
+	memory_done(pm_map_copy(&to->attrs, &event->attrs));
 }
 
 static void release_events(struct scan *s)
@@ -279,18 +263,12 @@ static void next_recording(struct scan *s)
 }
 
 /* Counters of every source. */
-static int count_counters(struct scan *s)
+static void count_counters(struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 
-	for (uint32_t i = 0; i < m->n_counters; i++) {
-		struct scan_source *source = find_source(s, m->counter[i].source);
-
-		if (!source)
-			return -ENOMEM;
-		source->counters++;
-	}
-	return 0;
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		find_source(s, m->counter[i].source)->counters++;
 }
 
 /* After a chunk: moves to the next stretch, if this one has been long enough. */
@@ -348,11 +326,11 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 		if (item.kind == PM_ITEM_CHUNK)
 			r = add_chunk(s, &item.chunk, flags, &w);
 		else if (item.kind == PM_ITEM_EVENT)
-			r = add_event(s, item.event);
+			add_event(s, item.event);
 		else if (item.kind == PM_ITEM_RECORDING)
 			next_recording(s);
 		else if (item.kind == PM_ITEM_MODEL && flags & SCAN_TIMES)
-			r = reveals_take_instances(s);
+			reveals_take_instances(s);
 		if (!r && item.kind == PM_ITEM_CHUNK)
 			r = walk_on(s, &w);
 		if (r)
@@ -361,10 +339,9 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 			pm_reader_forget(s->reader, NULL, NULL);
 	}
 	walk_end(s, &w, item.sequence + 1);
-	if (!r)
-		r = count_counters(s);
-	if (!r && !s->chunks)
-		r = count_groups(s);
+	count_counters(s);
+	if (!s->chunks)
+		count_groups(s);
 	s->damage = pm_reader_damage(s->reader, &s->n_damage);
 	return r ? input_failed(e, r, &item, path) : 0;
 }

@@ -78,8 +78,8 @@ enum scan_flags {
 	SCAN_INDEX = 1 << 2,
 };
 
-/* Counts what new instances of the model reveal. 0 or -ENOMEM. */
-int reveals_take_instances(struct scan *s);
+/* Counts what new instances of the model reveal. */
+void reveals_take_instances(struct scan *s);
 void reveals_release(struct reveals *r);
 
 /* 0 or -errno with a text that names the path. Damage is not an error. */

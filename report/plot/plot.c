@@ -1,6 +1,5 @@
 #include "report/plot/plot.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "common/number.h"
 #include "common/utf8.h"
+#include "report/input/memory.h"
 
 #define DOTS_X     2 /* of a cell: Braille patterns, U+2800 and on */
 #define DOTS_Y     4
@@ -334,7 +334,7 @@ static size_t tick_in(const struct axis *a, unsigned row, unsigned height, char 
 	return 0;
 }
 
-static int draw_lines(const struct group *g, struct buf *out)
+static void draw_lines(const struct group *g, struct buf *out)
 {
 	struct axis a = axis_for(g->low, g->high, g->style->height / 3 + 1);
 	SCOPED(scoped_free) struct cell *cell = NULL;
@@ -344,15 +344,13 @@ static int draw_lines(const struct group *g, struct buf *out)
 
 	put_legend(g, out);
 	if (g->low > g->high)
-		return 0;
+		return;
 	for (unsigned i = 0; i <= ticks(&a); i++) {
 		len = axis_number(text, &a, a.first + i * a.step);
 		label = len > label ? len : label;
 	}
 	cells = g->style->width > label + 2 + CELLS_MIN ? g->style->width - (unsigned)label - 2 : CELLS_MIN;
-	cell = calloc((size_t)cells * height, sizeof(*cell));
-	if (!cell)
-		return -ENOMEM;
+	cell = memory_new((size_t)cells * height, sizeof(*cell));
 	for (size_t i = 0; i < g->n; i++)
 		draw_line(g, i, &a, cell, cells);
 	for (unsigned row = 0; row < height; row++) {
@@ -363,7 +361,6 @@ static int draw_lines(const struct group *g, struct buf *out)
 		put_row(g, cell + (size_t)row * cells, cells, out);
 	}
 	put_time(g, label + 2, cells, out);
-	return 0;
 }
 
 /* ---- heat map ---- */
@@ -425,7 +422,7 @@ static void put_heat_row(const struct group *g, size_t from, size_t to, unsigned
 	buf_addstr(out, color ? "\033[0m\n" : "\n");
 }
 
-static int draw_heat(const struct group *g, struct buf *out)
+static void draw_heat(const struct group *g, struct buf *out)
 {
 	size_t step = (g->n + g->style->height - 1) / g->style->height, label = 0, width;
 	SCOPED(buf_release) struct buf name = BUF_INIT;
@@ -433,7 +430,7 @@ static int draw_heat(const struct group *g, struct buf *out)
 
 	if (g->low > g->high) {
 		buf_printf(out, "%s: no value\n", g->line[0]->metric);
-		return 0;
+		return;
 	}
 	for (size_t i = 0; i < g->n; i += step) {
 		name_rows(g, i, i + step < g->n ? i + step : g->n, &name);
@@ -453,13 +450,12 @@ static int draw_heat(const struct group *g, struct buf *out)
 		put_heat_row(g, i, to, cells, out);
 	}
 	put_time(g, label + 2, cells, out);
-	return 0;
 }
 
 /* ---- pictures ---- */
 
 /* Gathers the lines that share a picture with line `first`, if that is the first of them; else n is 0. */
-static int gather(const struct plot_data *d, size_t first, bool by_unit, struct group *g)
+static void gather(const struct plot_data *d, size_t first, bool by_unit, struct group *g)
 {
 	const struct plot_line *a = &d->line[first];
 
@@ -469,9 +465,9 @@ static int gather(const struct plot_data *d, size_t first, bool by_unit, struct 
 		if (strcmp(by_unit ? a->unit : a->metric, by_unit ? b->unit : b->metric))
 			continue;
 		if (i < first)
-			return 0;
-		if (!g->line && !(g->line = calloc(d->n, sizeof(*g->line))))
-			return -ENOMEM;
+			return;
+		if (!g->line)
+			g->line = memory_new(d->n, sizeof(*g->line));
 		g->line[g->n++] = b;
 		g->low = fmin(g->low, b->low);
 		g->high = fmax(g->high, b->high);
@@ -479,33 +475,29 @@ static int gather(const struct plot_data *d, size_t first, bool by_unit, struct 
 	/* Begins at zero, unless that would squeeze the data into the last third. */
 	if (g->low > 0 && (g->low < g->high * 2 / 3 || g->high - g->low < g->high / 1000))
 		g->low = 0;
-	return 0;
 }
 
-static int draw_groups(const struct plot_data *d, bool by_unit, const struct plot_style *style,
-		       int (*draw)(const struct group *g, struct buf *out), struct buf *out)
+static void draw_groups(const struct plot_data *d, bool by_unit, const struct plot_style *style,
+			void (*draw)(const struct group *g, struct buf *out), struct buf *out)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < d->n && !err; i++) {
+	for (size_t i = 0; i < d->n; i++) {
 		struct group g = { .data = d, .style = style, .low = INFINITY, .high = -INFINITY };
 
-		err = gather(d, i, by_unit, &g);
-		if (g.n && !err) {
+		gather(d, i, by_unit, &g);
+		if (g.n) {
 			buf_addstr(out, i ? "\n" : "");
-			err = draw(&g, out);
+			draw(&g, out);
 		}
 		free(g.line);
 	}
-	return err ? err : out->err;
 }
 
-int plot_lines(const struct plot_data *d, const struct plot_style *style, struct buf *out)
+void plot_lines(const struct plot_data *d, const struct plot_style *style, struct buf *out)
 {
-	return draw_groups(d, true, style, draw_lines, out);
+	draw_groups(d, true, style, draw_lines, out);
 }
 
-int plot_heat(const struct plot_data *d, const struct plot_style *style, struct buf *out)
+void plot_heat(const struct plot_data *d, const struct plot_style *style, struct buf *out)
 {
-	return draw_groups(d, false, style, draw_heat, out);
+	draw_groups(d, false, style, draw_heat, out);
 }

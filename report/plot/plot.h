@@ -9,7 +9,7 @@ struct plot_style {
 	unsigned height; /* rows of cells of a chart; of a heat map at most */
 };
 
-/* Charts of lines, one below the other: metrics of one unit share one. 0 or -ENOMEM. */
-int plot_lines(const struct plot_data *d, const struct plot_style *style, struct buf *out);
-/* For each metric a map of places by time: each cell is the largest value of an interval in it. 0 or -ENOMEM. */
-int plot_heat(const struct plot_data *d, const struct plot_style *style, struct buf *out);
+/* Charts of lines, one below the other: metrics of one unit share one. */
+void plot_lines(const struct plot_data *d, const struct plot_style *style, struct buf *out);
+/* For each metric a map of places by time: each cell is the largest value of an interval in it. */
+void plot_heat(const struct plot_data *d, const struct plot_style *style, struct buf *out);

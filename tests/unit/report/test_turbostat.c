@@ -420,7 +420,7 @@ static void one_dump(void **state)
 	for (size_t i = 0; i < offer.binding.n_metrics; i++)
 		offer.shown[i] =
 			strcmp(offer.binding.metric[i].name, "package.c2") != 0 && !offer.binding.metric[i].counter;
-	assert_int_equal(dump_turbostat(&offer, builder_chunk(&b, 3, 1, 1), &out), 0);
+	dump_turbostat(&offer, builder_chunk(&b, 3, 1, 1), &out);
 	assert_string_equal(buf_str(&out), "msr.aperf (cpu 0): 0x0000000000001003\n"
 					   "msr.aperf (cpu 1): 0x0000000000001013\n"
 					   "interrupts.total (cpu 0): 8195\n"
