@@ -124,17 +124,17 @@ static int on_header(void *ctx, struct pm_map *header)
 	const struct pm_value *old = pm_map_get(header, PM_HEADER_HISTORY);
 	uint32_t n = old && old->kind == PM_VALUE_ARRAY ? old->array.n : 0;
 	SCOPED(buf_release) struct buf history = BUF_INIT;
-	struct pm_value list = { 0 };
-	int err = n ? pm_value_copy(&list, old) : -EINVAL;
+	struct pm_value list;
 
+	if (!n)
+		return -EINVAL;
 	tell_history(a, &history);
-	if (!err) {
-		pm_value_release(&list.array.item[n - 1]);
-		list.array.item[n - 1] = pm_text(buf_str(&history));
-		memory_whole(&history);
-		err = pm_map_set(header, PM_HEADER_HISTORY, list);
-	}
-	return err;
+	memory_whole(&history);
+	memory_done(pm_value_copy(&list, old));
+	pm_value_release(&list.array.item[n - 1]);
+	list.array.item[n - 1] = pm_text(buf_str(&history));
+	memory_done(pm_map_set(header, PM_HEADER_HISTORY, list));
+	return 0;
 }
 
 /* ---- how it goes ---- */

@@ -106,54 +106,52 @@ bool redact_is_metric(const struct redact *r, const char *name)
 	return all_known(r, name, IN_METRICS);
 }
 
-static int add_words_of(struct redact *r, const char *text, uint32_t where)
+static void add_words_of(struct redact *r, const char *text, uint32_t where)
 {
 	char word[WORD_MAX], *rest, *part;
 	size_t n;
-	int err = 0;
 
-	while (text && !err && (n = next_word(&text, word))) {
+	while (text && (n = next_word(&text, word))) {
 		if (n >= WORD_MAX)
 			continue;
-		err = names_set(&r->plain, word, where);
-		for (rest = word; !err && (part = strsep(&rest, "#"));)
+		memory_done(names_set(&r->plain, word, where));
+		for (rest = word; (part = strsep(&rest, "#"));)
 			if (strlen(part) >= 3)
-				err = names_set(&r->plain, part, where);
+				memory_done(names_set(&r->plain, part, where));
 	}
-	return err;
 }
 
-static int add_words(struct redact *r, const char *text)
+static void add_words(struct redact *r, const char *text)
 {
-	return add_words_of(r, text, ANYWHERE);
+	add_words_of(r, text, ANYWHERE);
 }
 
-static int add_all_words(struct redact *r)
+static void add_all_words(struct redact *r)
 {
-	int err = 0;
-
-	for (size_t i = 0; redact_metric_words[i] && !err; i++)
-		err = add_words_of(r, redact_metric_words[i], IN_METRICS);
-	for (size_t i = 0; redact_plain_words[i] && !err; i++)
-		err = add_words(r, redact_plain_words[i]);
-	for (const struct catalog_table *t = catalog_tables; t->source && !err; t++) {
-		err = add_words(r, t->source);
-		for (size_t i = 0; i < t->n && !err; i++)
-			if ((err = add_words(r, t->row[i].name)) || (err = add_words(r, t->row[i].display)) ||
-			    (err = add_words(r, t->row[i].key)) || (err = add_words(r, t->row[i].unit)))
-				break;
+	for (size_t i = 0; redact_metric_words[i]; i++)
+		add_words_of(r, redact_metric_words[i], IN_METRICS);
+	for (size_t i = 0; redact_plain_words[i]; i++)
+		add_words(r, redact_plain_words[i]);
+	for (const struct catalog_table *t = catalog_tables; t->source; t++) {
+		add_words(r, t->source);
+		for (size_t i = 0; i < t->n; i++) {
+			add_words(r, t->row[i].name);
+			add_words(r, t->row[i].display);
+			add_words(r, t->row[i].key);
+			add_words(r, t->row[i].unit);
+		}
 	}
-	for (const struct catalog_msr *m = catalog_msrs; m->address && !err; m++)
-		err = add_words(r, m->counter.name);
-	for (const struct metric_table *t = metric_tables; t->row && !err; t++)
-		for (size_t i = 0; i < t->n && !err; i++)
-			err = add_words(r, t->row[i].name);
-	for (const struct event_symbol *s = event_symbols; s->name && !err; s++)
-		if (!(err = add_words(r, s->name)))
-			err = add_words(r, s->alias);
-	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
-		err = add_words(r, c->name);
-	return err;
+	for (const struct catalog_msr *m = catalog_msrs; m->address; m++)
+		add_words(r, m->counter.name);
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			add_words(r, t->row[i].name);
+	for (const struct event_symbol *s = event_symbols; s->name; s++) {
+		add_words(r, s->name);
+		add_words(r, s->alias);
+	}
+	for (const struct pmu_class *c = pmu_classes; c->name; c++)
+		add_words(r, c->name);
 }
 
 /* ---- made and freed ---- */
@@ -191,10 +189,8 @@ static int take_keep(struct redact *r, const char *list, struct error *e)
 
 	for (const char *p = list ? list : ""; *p; p++)
 		cap += *p == ',';
-	r->keep = calloc(cap, sizeof(*r->keep));
-	copy = strdup(list ? list : "");
-	if (!r->keep || !copy)
-		return error_sys(e, ENOMEM, "--keep");
+	r->keep = memory_new(cap, sizeof(*r->keep));
+	copy = memory_text(list ? list : "");
 	rest = copy;
 	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		int class = 3;
@@ -208,27 +204,21 @@ static int take_keep(struct redact *r, const char *list, struct error *e)
 				  "--keep: '%.40s' is neither machine, person or time, nor a field of these classes",
 				  word);
 		else
-			r->keep[n++] = strdup(word);
+			r->keep[n++] = memory_text(word);
 	}
 	return e->text[0] ? -EINVAL : 0;
 }
 
 int redact_new(struct redact **out, const struct redact_options *o, struct error *e)
 {
-	struct redact *r = calloc(1, sizeof(*r));
+	struct redact *r = memory_new(1, sizeof(*r));
 	int err;
 
-	if (!r)
-		return error_sys(e, ENOMEM, "redact");
 	r->options = *o;
 	err = take_keep(r, o->keep, e);
 	if (!err && r->keep_class[PM_PRIVACY_TIME] && o->shift_time)
 		err = error_set(e, EINVAL, "--keep=time and --shift-time contradict each other");
-	if (!err) {
-		err = add_all_words(r);
-		if (err)
-			error_sys(e, -err, "redact");
-	}
+	add_all_words(r);
 	if (!err && o->map)
 		err = redact_map_load(&r->map, o->map, e);
 	if (err)
@@ -242,7 +232,7 @@ void redact_free(struct redact *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; r->keep && r->keep[i]; i++)
+	for (size_t i = 0; r->keep[i]; i++)
 		free(r->keep[i]);
 	free(r->keep);
 	free(r->shift);

@@ -7,7 +7,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "common/array.h"
 #include "common/json.h"
 #include "common/parse.h"
 #include "report/input/outfile.h"
@@ -38,39 +37,32 @@ void redact_map_release(struct redact_map *m)
 	*m = (struct redact_map){ 0 };
 }
 
-static int random_u64(uint64_t *v)
+/* Nothing could be redacted without: a name or a time that is guessed is not hidden. */
+static uint64_t random_u64(void)
 {
-	return getrandom(v, sizeof(*v), 0) == sizeof(*v) ? 0 : -EIO;
-}
+	uint64_t v;
 
-static int join(struct buf *b, const char *x, const char *between, const char *y)
-{
-	buf_printf(b, "%s%s%s", x, between, y);
-	return b->err;
+	if (getrandom(&v, sizeof(v), 0) != sizeof(v))
+		abort();
+	return v;
 }
 
 /* ---- names ---- */
 
-static int add_name(struct redact_map *m, const char *kind, const char *from, const char *to)
+static void add_name(struct redact_map *m, const char *kind, const char *from, const char *to)
 {
 	size_t kind_size = strlen(kind) + 1, from_size = strlen(from) + 1, to_size = strlen(to) + 1;
-	char *text = malloc(kind_size + from_size + to_size);
-	SCOPED(buf_release) struct buf key = BUF_INIT;
-	int err;
+	char *text = memory_new(1, kind_size + from_size + to_size);
+	SCOPED(scoped_free) char *key = memory_format("%s %s", kind, from);
 
-	if (!text || array_room(&m->name, m->n_names, sizeof(*m->name))) {
-		free(text);
-		return -ENOMEM;
-	}
+	memory_room(&m->name, m->n_names, sizeof(*m->name));
 	m->name[m->n_names++] = (struct redact_name){
 		.kind = memcpy(text, kind, kind_size),
 		.from = memcpy(text + kind_size, from, from_size),
 		.to = memcpy(text + kind_size + from_size, to, to_size),
 	};
-	err = join(&key, kind, " ", from);
-	if (!err)
-		err = names_set(&m->by_from, buf_str(&key), m->n_names - 1);
-	return err ? err : names_set(&m->by_to, to, m->n_names - 1);
+	memory_done(names_set(&m->by_from, key, m->n_names - 1));
+	memory_done(names_set(&m->by_to, to, m->n_names - 1));
 }
 
 const char *redact_map_from(const struct redact_map *m, const char *to)
@@ -82,58 +74,34 @@ const char *redact_map_from(const struct redact_map *m, const char *to)
 
 const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made)
 {
-	SCOPED(buf_release) struct buf key = BUF_INIT;
+	SCOPED(scoped_free) char *key = memory_format("%s %s", kind, from);
 	char to[64];
 	uint32_t at;
-	uint64_t v;
 
-	*made = false;
-	if (join(&key, kind, " ", from))
-		return NULL;
-	if (names_get(&m->by_from, buf_str(&key), &at))
+	*made = !names_get(&m->by_from, key, &at);
+	if (!*made)
 		return m->name[at].to;
-	*made = true;
-	do {
-		if (random_u64(&v))
-			return NULL;
-		snprintf(to, sizeof(to), "%s-%08" PRIx32, kind, (uint32_t)v);
-	} while (redact_map_from(m, to));
-	return add_name(m, kind, from, to) ? NULL : m->name[m->n_names - 1].to;
+	do
+		snprintf(to, sizeof(to), "%s-%08" PRIx32, kind, (uint32_t)random_u64());
+	while (redact_map_from(m, to));
+	add_name(m, kind, from, to);
+	return m->name[m->n_names - 1].to;
 }
 
 /* ---- times ---- */
 
 /* Shifts a clock from where it stood to anywhere. */
-static int shift_from(uint64_t first, uint64_t least, uint64_t most, uint64_t *shift)
+static uint64_t shift_from(uint64_t first, uint64_t least, uint64_t most)
 {
-	uint64_t v;
-	int err = random_u64(&v);
-
-	*shift = least + v % (most - least) - first;
-	return err;
+	return least + random_u64() % (most - least) - first;
 }
 
 static struct redact_shift *add_shift(struct redact_map *m, const char *boot)
 {
-	if (array_room(&m->shift, m->n_shifts, sizeof(*m->shift)))
-		return NULL;
-	m->shift[m->n_shifts] = (struct redact_shift){ .boot = strdup(boot) };
-	if (!m->shift[m->n_shifts].boot)
-		return NULL;
-	return names_set(&m->by_boot, boot, m->n_shifts++) ? NULL : &m->shift[m->n_shifts - 1];
-}
-
-static int choose_wall(struct redact_map *m)
-{
-	uint64_t v;
-	int err;
-
-	if (m->has_wall)
-		return 0;
-	err = random_u64(&v);
-	m->wall = 0 - v % WALL_MOST_NS;
-	m->has_wall = !err;
-	return err;
+	memory_room(&m->shift, m->n_shifts, sizeof(*m->shift));
+	memory_done(names_set(&m->by_boot, boot, m->n_shifts));
+	m->shift[m->n_shifts] = (struct redact_shift){ .boot = memory_text(boot) };
+	return &m->shift[m->n_shifts++];
 }
 
 const struct redact_shift *redact_map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first)
@@ -141,44 +109,38 @@ const struct redact_shift *redact_map_shift(struct redact_map *m, const char *bo
 	struct redact_shift *s;
 	uint32_t at;
 
-	if (choose_wall(m))
-		return NULL;
+	if (!m->has_wall)
+		m->wall = 0 - random_u64() % WALL_MOST_NS;
+	m->has_wall = true;
 	if (names_get(&m->by_boot, boot, &at))
 		return &m->shift[at];
 	s = add_shift(m, boot);
-	if (!s || shift_from(first->monotonic, BOOT_LEAST_NS, BOOT_MOST_NS, &s->monotonic) ||
-	    shift_from(first->monotonic_raw, BOOT_LEAST_NS, BOOT_MOST_NS, &s->raw) ||
-	    shift_from(first->boottime, BOOT_LEAST_NS, BOOT_MOST_NS, &s->boottime) ||
-	    shift_from(first->counter, BOOT_LEAST_NS, BOOT_MOST_NS * 3, &s->counter))
-		return NULL;
+	s->monotonic = shift_from(first->monotonic, BOOT_LEAST_NS, BOOT_MOST_NS);
+	s->raw = shift_from(first->monotonic_raw, BOOT_LEAST_NS, BOOT_MOST_NS);
+	s->boottime = shift_from(first->boottime, BOOT_LEAST_NS, BOOT_MOST_NS);
+	s->counter = shift_from(first->counter, BOOT_LEAST_NS, BOOT_MOST_NS * 3);
 	return s;
 }
 
-static int add_base(struct redact_map *m, const char *name, uint64_t offset)
+static void add_base(struct redact_map *m, const char *name, uint64_t offset)
 {
-	if (array_room(&m->base, m->n_bases, sizeof(*m->base)))
-		return -ENOMEM;
-	m->base[m->n_bases] = (struct redact_base){ .name = strdup(name), .offset = offset };
-	if (!m->base[m->n_bases].name)
-		return -ENOMEM;
-	return names_set(&m->by_base, name, m->n_bases++);
+	memory_room(&m->base, m->n_bases, sizeof(*m->base));
+	memory_done(names_set(&m->by_base, name, m->n_bases));
+	m->base[m->n_bases++] = (struct redact_base){ .name = memory_text(name), .offset = offset };
 }
 
 uint64_t redact_map_base(struct redact_map *m, const char *boot, const char *counter, unsigned width)
 {
-	SCOPED(buf_release) struct buf name = BUF_INIT;
-	uint64_t v = 0;
+	SCOPED(scoped_free) char *name = memory_format("%s %s", boot, counter);
+	uint64_t v = random_u64();
 	uint32_t at;
 
-	if (join(&name, boot, " ", counter))
-		return 0;
-	if (names_get(&m->by_base, buf_str(&name), &at))
+	if (names_get(&m->by_base, name, &at))
 		return m->base[at].offset;
-	if (random_u64(&v))
-		return 0;
 	/* A wide counter stays far from wrapping. */
 	v &= width < 56 ? (UINT64_C(1) << width) - 1 : (UINT64_C(1) << 55) - 1;
-	return add_base(m, buf_str(&name), v) ? 0 : v;
+	add_base(m, name, v);
+	return v;
 }
 
 /* ---- the file ---- */
@@ -195,47 +157,40 @@ static int number_of(const struct json *j, const char *key, uint64_t *v)
 
 static int take_names(struct redact_map *m, const struct json *list)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < json_count(list) && !err; i++) {
+	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json *n = json_at(list, i);
 
 		if (!redact_is_pseudonym(text_of(n, "to")))
-			err = -EINVAL;
-		else
-			err = add_name(m, text_of(n, "kind"), text_of(n, "from"), text_of(n, "to"));
+			return -EINVAL;
+		add_name(m, text_of(n, "kind"), text_of(n, "from"), text_of(n, "to"));
 	}
-	return err;
+	return 0;
 }
 
 static int take_shifts(struct redact_map *m, const struct json *list)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < json_count(list) && !err; i++) {
+	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json *j = json_at(list, i);
 		struct redact_shift *s = add_shift(m, text_of(j, "boot"));
 
-		if (!s)
-			return -ENOMEM;
 		if (number_of(j, "monotonic", &s->monotonic) || number_of(j, "raw", &s->raw) ||
 		    number_of(j, "boottime", &s->boottime) || number_of(j, "counter", &s->counter))
-			err = -EINVAL;
+			return -EINVAL;
 	}
-	return err;
+	return 0;
 }
 
 static int take_bases(struct redact_map *m, const struct json *list)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < json_count(list) && !err; i++) {
+	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json *j = json_at(list, i);
 		uint64_t v;
 
-		err = number_of(j, "offset", &v) ? -EINVAL : add_base(m, text_of(j, "of"), v);
+		if (number_of(j, "offset", &v))
+			return -EINVAL;
+		add_base(m, text_of(j, "of"), v);
 	}
-	return err;
+	return 0;
 }
 
 int redact_map_load(struct redact_map *m, const char *path, struct error *e)
@@ -323,10 +278,8 @@ int redact_map_save(const struct redact_map *m, const char *path, struct error *
 	int err;
 
 	print_map(m, &out);
-	if (out.err)
-		err = error_sys(e, ENOMEM, "%s", path);
-	else
-		err = outfile_open(&file, path, OUTFILE_OVERWRITE, NULL, 0, e);
+	memory_whole(&out);
+	err = outfile_open(&file, path, OUTFILE_OVERWRITE, NULL, 0, e);
 	/* Before the first byte is written. */
 	if (!err && fchmod(file.fd, 0600))
 		err = error_sys(e, errno, "%s", path);

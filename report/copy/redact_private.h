@@ -4,6 +4,7 @@
 
 #include "common/names.h"
 #include "report/copy/redact.h"
+#include "report/input/memory.h"
 
 /* ---- words that identify nothing ---- */
 
@@ -29,10 +30,10 @@ struct secrets {
 
 void secrets_release(struct secrets *s);
 /* Shorter than three bytes: not added. A known text keeps its replacement. Not after a sort. */
-int secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak);
-int secrets_sort(struct secrets *s);
-/* Replaces all that is found in *text (owned, by realloc) of `len` bytes. 1: it was changed, 0, -ENOMEM. */
-int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_too);
+void secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak);
+void secrets_sort(struct secrets *s);
+/* Replaces all that is found in *text (owned, by realloc) of `len` bytes. Whether it was changed. */
+bool secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_too);
 
 /* ---- pseudonyms and shifts ---- */
 
@@ -70,13 +71,13 @@ struct redact_map {
 void redact_map_release(struct redact_map *m);
 int redact_map_load(struct redact_map *m, const char *path, struct error *e);
 int redact_map_save(const struct redact_map *m, const char *path, struct error *e);
-/* The pseudonym, created if new; NULL without memory. Owned by the map. */
+/* The pseudonym, created if new. Owned by the map. */
 const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made);
 /* What the pseudonym stands for; NULL: not in the map. */
 const char *redact_map_from(const struct redact_map *m, const char *to);
-/* The shift of a boot, random if new. NULL without memory. */
+/* The shift of a boot, random if new. */
 const struct redact_shift *redact_map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first);
-/* Modulo 2^width; 0 without memory. */
+/* Modulo 2^width. */
 uint64_t redact_map_base(struct redact_map *m, const char *boot, const char *counter, unsigned width);
 
 struct redact {
@@ -118,7 +119,7 @@ bool redact_has_address(const char *name);
 bool redact_is_metric(const struct redact *r, const char *name);
 /* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */
 bool redact_is_event(const struct redact *r, const char *text);
-/* The pseudonym for a name; NULL without memory. */
+/* The pseudonym for a name. */
 const char *redact_name(struct redact *r, const char *kind, const char *from);
 /* Pseudonyms of names that the user gave to this counter; NULL: it keeps its name. */
 const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c);

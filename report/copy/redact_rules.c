@@ -1,6 +1,5 @@
 /* The rule for each field: keep it, replace it by a pseudonym, remove what was found elsewhere from it, or drop it.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,98 +11,84 @@
 /* ---- texts ---- */
 
 /* Whether a text is plain apart from pseudonyms in it. */
-static int is_plain_now(const struct redact *r, const char *text)
+static bool is_plain_now(const struct redact *r, const char *text)
 {
-	char *copy = strdup(text), *at = copy;
-	bool plain;
+	SCOPED(scoped_free) char *copy = memory_text(text);
 
-	if (!copy)
-		return -ENOMEM;
-	while ((at = strchr(at, '-'))) {
+	for (char *at = copy; (at = strchr(at, '-'));) {
 		at++;
 		if (strspn(at, "0123456789abcdef") >= 8)
 			memset(at, ' ', 8);
 	}
-	plain = redact_is_plain(r, copy);
-	free(copy);
-	return plain;
+	return redact_is_plain(r, copy);
 }
 
-static int replace(char **text, const char *by)
+static void replace(char **text, const char *by)
 {
-	char *copy = by ? strdup(by) : NULL;
+	char *copy = memory_text(by);
 
-	if (!copy)
-		return -ENOMEM;
 	free(*text);
 	*text = copy;
-	return 0;
 }
 
 /* A technical text does not name a folder of the user's, though its words may all be plain. */
-static int scrub(struct redact *r, char **text, size_t *len, bool technical)
+static void scrub(struct redact *r, char **text, size_t *len, bool technical)
 {
-	int n = secrets_scrub(&r->secrets, text, len, !redact_is_plain(r, *text));
+	bool changed = secrets_scrub(&r->secrets, text, len, !redact_is_plain(r, *text));
 
-	if (n >= 0 && technical && redact_names_path(*text)) {
-		n = replace(text, "redacted") ? -ENOMEM : 1;
-		*len = strlen(n < 0 ? "" : *text);
+	if (technical && redact_names_path(*text)) {
+		replace(text, "redacted");
+		*len = strlen(*text);
+		changed = true;
 	}
-	r->counts.scrubbed += n > 0;
-	return n < 0 ? n : 0;
+	r->counts.scrubbed += changed;
 }
 
-static int clean(struct redact *r, char **text)
+static void clean(struct redact *r, char **text)
 {
 	size_t len;
 
 	if (!*text || !**text)
-		return 0;
+		return;
 	len = strlen(*text);
-	return scrub(r, text, &len, true);
+	scrub(r, text, &len, true);
 }
 
 /* If a text is not certainly technical once everything known is removed, keep only the fact that there was one. */
-static int clean_or_hide(struct redact *r, char **text, const char *instead)
+static void clean_or_hide(struct redact *r, char **text, const char *instead)
 {
-	int plain, err = clean(r, text);
-
-	if (err || !*text)
-		return err;
-	plain = is_plain_now(r, *text);
-	if (plain)
-		return plain < 0 ? plain : 0;
+	clean(r, text);
+	if (!*text || is_plain_now(r, *text))
+		return;
 	r->counts.scrubbed++;
-	return replace(text, instead);
+	replace(text, instead);
 }
 
 static int clean_value(struct redact *r, struct pm_value *v, bool technical)
 {
 	char *copy;
 	size_t len;
-	int n, err = 0;
+	int fate = REWRITE_KEEP;
 
 	switch (v->kind) {
 	case PM_VALUE_TEXT:
-		return scrub(r, &v->str.data, &v->str.len, technical);
+		scrub(r, &v->str.data, &v->str.len, technical);
+		return REWRITE_KEEP;
 	case PM_VALUE_BYTES:
 		/* Bytes that can be searched are not replaced: others would change the structure. */
 		len = v->str.len;
-		copy = malloc(len + 1);
-		if (!copy)
-			return -ENOMEM;
-		memcpy(copy, v->str.data, len + 1);
-		n = secrets_scrub(&r->secrets, &copy, &len, true);
+		copy = memory_copy(v->str.data, len + 1, 1);
+		fate = secrets_scrub(&r->secrets, &copy, &len, true) ? REWRITE_DROP : REWRITE_KEEP;
 		free(copy);
-		return n > 0 ? REWRITE_DROP : n;
+		return fate;
 	case PM_VALUE_ARRAY:
-		for (uint32_t i = 0; i < v->array.n && !err; i++)
-			err = clean_value(r, &v->array.item[i], technical);
-		return err;
+		for (uint32_t i = 0; i < v->array.n && fate == REWRITE_KEEP; i++)
+			fate = clean_value(r, &v->array.item[i], technical);
+		return fate;
 	case PM_VALUE_MAP:
 		return REWRITE_DROP; /* no known field holds one */
 	default:
-		return 0;
+		return REWRITE_KEEP;
 	}
 }
 
@@ -121,59 +106,50 @@ static void drop(struct redact *r, struct pm_map *m, uint32_t key)
 }
 
 /* Replaces a text of a map by a pseudonym. */
-static int rename_field(struct redact *r, struct pm_map *m, uint32_t key, const char *kind, const char *from)
+static void rename_field(struct redact *r, struct pm_map *m, uint32_t key, const char *kind, const char *from)
 {
-	const char *to = redact_name(r, kind, from);
-
-	return to ? pm_map_set(m, key, pm_text(to)) : -ENOMEM;
+	memory_done(pm_map_set(m, key, pm_text(redact_name(r, kind, from))));
 }
 
 /* Applies the rules to a map: known fields that may stay are cleaned, names become pseudonyms, everything else is
  * dropped. */
-static int clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows,
-		     const char *(*kind_of)(uint32_t key))
+static void clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows,
+		      const char *(*kind_of)(uint32_t key))
 {
 	for (uint32_t i = m->n; i-- > 0;) {
 		struct pm_field *f = &m->field[i];
 		const struct pm_key_row *row = pm_key_find(rows, f->key);
 		const char *kind = kind_of ? kind_of(f->key) : NULL;
-		int err;
 
 		if (!row || !same_kind(row->kind, f->value.kind)) {
 			drop(r, m, f->key);
 		} else if (redact_keeps(r, f->key, row->name)) {
 			/* Formulas divide. */
-			err = clean_value(r, &f->value,
-					  f->key < 100 && (rows != pm_header_keys || f->key != PM_HEADER_METRICS));
-			if (err < 0)
-				return err;
-			if (err)
+			if (clean_value(r, &f->value,
+					f->key < 100 && (rows != pm_header_keys || f->key != PM_HEADER_METRICS)))
 				drop(r, m, f->key);
 		} else if (kind && f->value.kind == PM_VALUE_TEXT && f->value.str.len) {
-			err = rename_field(r, m, f->key, kind, f->value.str.data);
-			if (err)
-				return err;
+			rename_field(r, m, f->key, kind, f->value.str.data);
 		} else {
 			drop(r, m, f->key);
 		}
 	}
-	return 0;
 }
 
 /* ---- the header ---- */
 
 /* The history repeats command lines, which name files, times and counters: the command is enough. */
-static int shorten_history(const struct redact *r, struct pm_map *header)
+static void shorten_history(const struct redact *r, struct pm_map *header)
 {
 	static const char *const known[] = { "cut", "merged", "redacted", "bundled" };
 	const struct pm_value *old = pm_map_get(header, PM_HEADER_HISTORY);
 	uint32_t n = old && old->kind == PM_VALUE_ARRAY ? old->array.n : 0;
-	struct pm_value list = pm_array(n);
+	struct pm_value list;
 
-	if (!n || !list.array.item) {
-		pm_value_release(&list);
-		return n ? -ENOMEM : 0;
-	}
+	if (!n)
+		return;
+	list = pm_array(n);
+	memory_checked(list.array.item);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pm_value *v = &old->array.item[i];
 		const char *word = "changed";
@@ -188,16 +164,15 @@ static int shorten_history(const struct redact *r, struct pm_map *header)
 				word = known[k];
 		list.array.item[i] = pm_text(word);
 	}
-	return pm_map_set(header, PM_HEADER_HISTORY, list);
+	memory_done(pm_map_set(header, PM_HEADER_HISTORY, list));
 }
 
-static int note_classes(const struct redact *r, struct pm_map *header)
+static void note_classes(const struct redact *r, struct pm_map *header)
 {
 	struct pm_value list = pm_array(3);
 	uint32_t n = 0;
 
-	if (!list.array.item)
-		return -ENOMEM;
+	memory_checked(list.array.item);
 	if (!r->keep_class[PM_PRIVACY_MACHINE])
 		list.array.item[n++] = pm_text("machine");
 	if (!r->keep_class[PM_PRIVACY_PERSON])
@@ -205,11 +180,11 @@ static int note_classes(const struct redact *r, struct pm_map *header)
 	if (r->options.shift_time)
 		list.array.item[n++] = pm_text("time");
 	list.array.n = n;
-	return pm_map_set(header, PM_HEADER_REDACTED, list);
+	memory_done(pm_map_set(header, PM_HEADER_REDACTED, list));
 }
 
 /* In a formula the dash of a pseudonym would subtract. */
-static int escape_formula(const struct redact *r, struct pm_value *v)
+static void escape_formula(const struct redact *r, struct pm_value *v)
 {
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	const char *text = v->kind == PM_VALUE_TEXT ? v->str.data : "", *dash;
@@ -225,40 +200,36 @@ static int escape_formula(const struct redact *r, struct pm_value *v)
 		buf_addstr(&out, redact_map_from(&r->map, word) ? "\\-" : "-");
 	}
 	if (!out.len)
-		return out.err;
+		return;
 	buf_addstr(&out, text);
+	memory_whole(&out);
 	pm_value_release(v);
 	*v = pm_text(buf_str(&out));
-	return out.err || !v->str.data ? -ENOMEM : 0;
+	memory_checked(v->str.data);
 }
 
-static int escape_formulas(const struct redact *r, const struct pm_map *header)
+static void escape_formulas(const struct redact *r, const struct pm_map *header)
 {
 	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS);
-	int err = 0;
 
 	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++) {
 		const struct pm_value *texts = &list->array.item[i];
 
 		for (uint32_t k = PM_METRIC_FORMULA;
-		     texts->kind == PM_VALUE_ARRAY && k <= PM_METRIC_THRESHOLD && k < texts->array.n && !err; k++)
-			err = escape_formula(r, &texts->array.item[k]);
+		     texts->kind == PM_VALUE_ARRAY && k <= PM_METRIC_THRESHOLD && k < texts->array.n; k++)
+			escape_formula(r, &texts->array.item[k]);
 	}
-	return err;
 }
 
 static int on_header(void *ctx, struct pm_map *header)
 {
 	struct redact *r = ctx;
-	int err = clean_map(r, header, pm_header_keys, redact_header_kind);
 
-	if (!err)
-		err = escape_formulas(r, header);
-	if (!err)
-		err = shorten_history(r, header);
-	if (!err)
-		err = note_classes(r, header);
-	return err;
+	clean_map(r, header, pm_header_keys, redact_header_kind);
+	escape_formulas(r, header);
+	shorten_history(r, header);
+	note_classes(r, header);
+	return 0;
 }
 
 /* ---- counters ---- */
@@ -276,48 +247,41 @@ static bool is_of_another(const struct redact *r, const char *name, const char *
 }
 
 /* Keeps different names different, even if everything that distinguished them is gone. */
-static int make_unique(struct redact *r, char **name, const char *old)
+static void make_unique(struct redact *r, char **name, const char *old)
 {
 	SCOPED(buf_release) struct buf tried = BUF_INIT;
 	bool own = false;
-	int err;
 
 	buf_addstr(&tried, *name);
-	for (unsigned k = 2; !tried.err && is_of_another(r, buf_str(&tried), old, &own); k++) {
+	for (unsigned k = 2; is_of_another(r, buf_str(&tried), old, &own); k++) {
 		buf_clear(&tried);
 		buf_printf(&tried, "%s#%u", *name, k);
 	}
-	err = tried.err;
-	if (!err && !own)
-		err = names_set(&r->given, buf_str(&tried), names_hash(old));
-	if (!err)
-		err = replace(name, buf_str(&tried));
-	return err;
+	memory_whole(&tried);
+	if (!own)
+		memory_done(names_set(&r->given, buf_str(&tried), names_hash(old)));
+	replace(name, buf_str(&tried));
 }
 
-static int rename_counter(struct redact *r, struct pm_counter *c, const char *kind)
+static void rename_counter(struct redact *r, struct pm_counter *c, const char *kind)
 {
 	bool add = !strncmp(c->name, "add.", 4);
 	const char *to = redact_name(r, kind, c->name + (add ? 4 : 0));
-	SCOPED(buf_release) struct buf name = BUF_INIT;
-	int err;
 
-	if (!to)
-		return -ENOMEM;
-	buf_printf(&name, "%s%s", add ? "add." : "", to);
-	err = name.err ? name.err : replace(&c->name, buf_str(&name));
-	if (!err)
-		err = replace(&c->display, to);
+	free(c->name);
+	c->name = memory_format("%s%s", add ? "add." : "", to);
+	replace(&c->display, to);
 	pm_map_remove(&c->attrs, PM_COUNTER_PERF_USER_TEXT);
 	pm_map_remove(&c->attrs, PM_COUNTER_HELP);
 	pm_map_remove(&c->attrs, PM_COUNTER_FAMILY);
 	pm_map_remove(&c->attrs, PM_COUNTER_MEMBER);
-	return err;
 }
 
 static int on_source(void *ctx, char **source)
 {
-	return catalog_source(*source, &(size_t){ 0 }) ? 0 : clean_or_hide(ctx, source, "redacted");
+	if (!catalog_source(*source, &(size_t){ 0 }))
+		clean_or_hide(ctx, source, "redacted");
+	return 0;
 }
 
 static int on_counter(void *ctx, struct pm_counter *c)
@@ -326,30 +290,27 @@ static int on_counter(void *ctx, struct pm_counter *c)
 	const char *kind = redact_counter_kind(r, c);
 	const char *group = pm_map_text(&c->attrs, PM_COUNTER_PERF_GROUP_NAME, "");
 	const char *help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
-	SCOPED(scoped_free) char *old = strdup(c->name);
-	int err = old ? 0 : -ENOMEM;
+	SCOPED(scoped_free) char *old = memory_text(c->name);
 
-	if (!err && *group && !redact_is_plain(r, group))
-		err = rename_field(r, &c->attrs, PM_COUNTER_PERF_GROUP_NAME, "group", group);
+	if (*group && !redact_is_plain(r, group))
+		rename_field(r, &c->attrs, PM_COUNTER_PERF_GROUP_NAME, "group", group);
 	/* The kernel's file of a column that was asked for: it may be that of a device or a cgroup. */
 	if (*help == '/' && (!redact_is_plain(r, help) || redact_has_address(help)))
 		drop(r, &c->attrs, PM_COUNTER_HELP);
-	if (!err)
-		err = clean_map(r, &c->attrs, pm_counter_keys, redact_counter_attr_kind);
-	if (!err)
-		err = kind ? rename_counter(r, c, kind) : clean(r, &c->name);
-	if (!err && !kind)
-		err = clean(r, &c->display);
-	if (!err)
-		err = make_unique(r, &c->name, old);
-	if (!err)
-		err = on_source(r, &c->source);
-	if (!err)
-		err = clean_or_hide(r, &c->unit, "1");
+	clean_map(r, &c->attrs, pm_counter_keys, redact_counter_attr_kind);
+	if (kind) {
+		rename_counter(r, c, kind);
+	} else {
+		clean(r, &c->name);
+		clean(r, &c->display);
+	}
+	make_unique(r, &c->name, old);
+	on_source(r, &c->source);
+	clean_or_hide(r, &c->unit, "1");
 	/* Only a decimal number is a scale. */
-	if (!err && c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
-		err = replace(&c->scale.text, "1");
-	return err;
+	if (c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
+		replace(&c->scale.text, "1");
+	return 0;
 }
 
 /* ---- instances, topology, PMUs, probes ---- */
@@ -359,23 +320,20 @@ static int on_instance(void *ctx, struct pm_instance *i)
 	struct redact *r = ctx;
 	const char *kind = redact_instance_kind(r, i);
 	const char *cpus = pm_map_text(&i->attrs, PM_INSTANCE_CPUS, "");
-	int err = 0;
 
 	if (kind)
-		err = rename_field(r, &i->attrs, PM_INSTANCE_NAME, kind,
-				   pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
+		rename_field(r, &i->attrs, PM_INSTANCE_NAME, kind, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
 	if (cpus[strspn(cpus, "0123456789,-")])
 		drop(r, &i->attrs, PM_INSTANCE_CPUS);
-	return err ? err : clean_map(r, &i->attrs, pm_instance_keys, redact_attr_kind);
+	clean_map(r, &i->attrs, pm_instance_keys, redact_attr_kind);
+	return 0;
 }
 
 static int on_topology(void *ctx, struct pm_topology *t)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < t->n_types && !err; i++)
-		err = clean(ctx, &t->type[i]);
-	return err;
+	for (uint32_t i = 0; i < t->n_types; i++)
+		clean(ctx, &t->type[i]);
+	return 0;
 }
 
 static bool is_technical_file(const struct pm_value *pair)
@@ -394,40 +352,31 @@ static int on_pmu(void *ctx, struct pm_pmu *p)
 {
 	struct redact *r = ctx;
 	const struct pm_value *files = pm_map_get(&p->attrs, PM_PMU_FILES);
-	struct pm_value kept;
-	int err = 0;
 
 	if (files && files->kind == PM_VALUE_ARRAY) {
+		struct pm_value kept = pm_array(files->array.n);
 		uint32_t n = 0;
 
-		kept = pm_array(files->array.n);
-		if (!kept.array.item && files->array.n)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < files->array.n && !err; i++)
+		memory_done(files->array.n && !kept.array.item);
+		for (uint32_t i = 0; i < files->array.n; i++)
 			if (is_technical_file(&files->array.item[i]))
-				err = pm_value_copy(&kept.array.item[n++], &files->array.item[i]);
+				memory_done(pm_value_copy(&kept.array.item[n++], &files->array.item[i]));
 			else
 				r->counts.dropped++;
 		kept.array.n = n;
-		if (err) {
-			pm_value_release(&kept);
-			return err;
-		}
-		err = pm_map_set(&p->attrs, PM_PMU_FILES, kept);
+		memory_done(pm_map_set(&p->attrs, PM_PMU_FILES, kept));
 	}
-	return err ? err : clean_map(r, &p->attrs, pm_pmu_keys, NULL);
+	clean_map(r, &p->attrs, pm_pmu_keys, NULL);
+	return 0;
 }
 
 /* "cycles, cpu/event=1/": whether all are events that no user invented. */
-static int are_events(const struct redact *r, const char *text)
+static bool are_events(const struct redact *r, const char *text)
 {
-	char *rest, *word;
-	SCOPED(scoped_free) char *copy = strdup(text);
+	SCOPED(scoped_free) char *copy = memory_text(text);
+	char *rest = copy, *word;
 	bool all = true;
 
-	if (!copy)
-		return -ENOMEM;
-	rest = copy;
 	while (all && (word = strsep(&rest, " ")))
 		if (*word) {
 			size_t n = strlen(word);
@@ -442,24 +391,21 @@ static int are_events(const struct redact *r, const char *text)
 static int on_probe(void *ctx, struct pm_probe *p)
 {
 	struct redact *r = ctx;
-	int known, err;
 
 	pm_map_release(&p->attrs);
-	err = on_source(r, &p->source);
-	if (err)
-		return err;
-	known = are_events(r, p->what);
-	if (known < 0)
-		return known;
-	err = known ? clean(r, &p->what) : clean_or_hide(r, &p->what, "redacted");
-	if (!err && p->hint) {
-		err = clean_or_hide(r, &p->hint, "");
-		if (!err && !*p->hint) {
-			free(p->hint);
-			p->hint = NULL;
-		}
+	on_source(r, &p->source);
+	if (are_events(r, p->what))
+		clean(r, &p->what);
+	else
+		clean_or_hide(r, &p->what, "redacted");
+	if (!p->hint)
+		return 0;
+	clean_or_hide(r, &p->hint, "");
+	if (!*p->hint) {
+		free(p->hint);
+		p->hint = NULL;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- values that are read once ---- */
@@ -482,15 +428,14 @@ static bool is_clock_config(const char *name)
 static int on_config(void *ctx, struct pm_config *c)
 {
 	struct redact *r = ctx;
-	int err;
 
 	if (!is_known_config(c->name) || !redact_keeps(r, (uint32_t)c->privacy * 100 + 50, NULL) ||
 	    (r->options.shift_time && is_clock_config(c->name))) {
 		r->counts.dropped++;
 		return REWRITE_DROP;
 	}
-	err = clean(r, &c->name);
-	return err ? err : clean_value(r, &c->value, c->privacy == PM_PRIVACY_TECHNICAL);
+	clean(r, &c->name);
+	return clean_value(r, &c->value, c->privacy == PM_PRIVACY_TECHNICAL);
 }
 
 /* ---- events ---- */
@@ -498,21 +443,15 @@ static int on_config(void *ctx, struct pm_config *c)
 static int on_event(void *ctx, struct pm_event *e)
 {
 	struct redact *r = ctx;
-	const char *note;
-	int plain, err;
 
 	if (!pm_event_name(e->type)) {
 		r->counts.dropped++;
 		return REWRITE_DROP;
 	}
-	err = clean_map(r, &e->attrs, pm_event_keys, redact_event_kind);
-	note = pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, "");
-	plain = is_plain_now(r, note);
-	if (!err && plain < 0)
-		err = plain;
-	if (!err && !plain)
-		err = pm_map_set(&e->attrs, PM_EVENT_KEY_NOTE, pm_text("redacted"));
-	return err;
+	clean_map(r, &e->attrs, pm_event_keys, redact_event_kind);
+	if (!is_plain_now(r, pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, "")))
+		memory_done(pm_map_set(&e->attrs, PM_EVENT_KEY_NOTE, pm_text("redacted")));
+	return 0;
 }
 
 /* ---- numbers ---- */
@@ -520,7 +459,6 @@ static int on_event(void *ctx, struct pm_event *e)
 static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 {
 	struct redact *r = ctx;
-	const char *to;
 	struct pm_value name;
 
 	/* Nobody knows what bytes reveal. */
@@ -529,10 +467,8 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 	if (redact_is_plain(r, v->str.data))
 		return clean_value(r, v, true);
 	/* A change of name, and back, remains visible. */
-	to = redact_name(r, "text", v->str.data);
-	name = to ? pm_text(to) : (struct pm_value){ 0 };
-	if (!name.str.data)
-		return -ENOMEM;
+	name = pm_text(redact_name(r, "text", v->str.data));
+	memory_checked(name.str.data);
 	pm_value_release(v);
 	*v = name;
 	return REWRITE_KEEP;

@@ -1,10 +1,8 @@
 /* Finds any of many texts in another one, ignoring case. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/buf.h"
-#include "common/array.h"
 #include "report/copy/redact_private.h"
 
 #define STARTS 65536
@@ -27,10 +25,8 @@ static unsigned char lower(char c)
 /* In lower case, followed by its replacement. */
 static char *text_of(const char *text, size_t len, const char *instead)
 {
-	char *copy = malloc(len + 1 + strlen(instead) + 1);
+	char *copy = memory_new(1, len + 1 + strlen(instead) + 1);
 
-	if (!copy)
-		return NULL;
 	for (size_t i = 0; i < len; i++)
 		copy[i] = (char)lower(text[i]);
 	copy[len] = '\0';
@@ -38,33 +34,24 @@ static char *text_of(const char *text, size_t len, const char *instead)
 	return copy;
 }
 
-int secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak)
+void secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak)
 {
 	struct secret add = { .weak = weak, .len = (uint32_t)len };
 	uint32_t at;
-	int err;
 
 	if (len < 3 || memchr(text, '\0', len))
-		return 0;
+		return;
 	add.text = text_of(text, len, instead);
-	if (!add.text)
-		return -ENOMEM;
 	add.instead = add.text + len + 1;
 	if (names_get(&s->known, add.text, &at)) {
 		s->row[at].weak = s->row[at].weak && weak;
 		free(add.text);
-		return 0;
+		return;
 	}
-	err = array_room(&s->row, s->n, sizeof(*s->row));
-	if (!err)
-		err = names_set(&s->known, add.text, s->n);
-	if (err) {
-		free(add.text);
-		return err;
-	}
+	memory_room(&s->row, s->n, sizeof(*s->row));
+	memory_done(names_set(&s->known, add.text, s->n));
 	s->row[s->n++] = add;
 	s->sorted = false;
-	return 0;
 }
 
 static unsigned start_of(const char *text)
@@ -82,14 +69,12 @@ static int by_start(const void *x, const void *y)
 	return a->len != b->len ? (a->len < b->len) - (a->len > b->len) : strcmp(a->text, b->text);
 }
 
-int secrets_sort(struct secrets *s)
+void secrets_sort(struct secrets *s)
 {
 	if (s->sorted)
-		return 0;
+		return;
 	free(s->first);
-	s->first = calloc(STARTS + 1, sizeof(*s->first));
-	if (!s->first)
-		return -ENOMEM;
+	s->first = memory_new(STARTS + 1, sizeof(*s->first));
 	if (s->n)
 		qsort(s->row, s->n, sizeof(*s->row), by_start);
 	for (uint32_t i = 0; i < s->n; i++)
@@ -99,7 +84,6 @@ int secrets_sort(struct secrets *s)
 	/* Places have changed, and the map is large. */
 	names_release(&s->known);
 	s->sorted = true;
-	return 0;
 }
 
 static bool is_alnum(char c)
@@ -167,14 +151,12 @@ static const struct secret *find_at(const struct secrets *s, const char *text, s
 	return NULL;
 }
 
-int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_too)
+bool secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_too)
 {
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	size_t done = 0;
 
-	if (!s->n)
-		return 0;
-	for (size_t i = 0; i + 2 < *len;) {
+	for (size_t i = 0; s->n && i + 2 < *len;) {
 		const struct secret *hit = find_at(s, *text + i, i, *len - i, weak_too);
 
 		if (!hit) {
@@ -187,12 +169,10 @@ int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_t
 		done = i;
 	}
 	if (!done)
-		return 0;
+		return false;
 	buf_add(&out, *text + done, *len - done);
-	if (out.err)
-		return out.err;
 	free(*text);
 	*len = out.len;
-	*text = buf_detach(&out);
-	return *text ? 1 : -ENOMEM;
+	*text = memory_checked(buf_detach(&out));
+	return true;
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/double_bits.h"
 #include "common/random.h"
+#include "report/input/memory.h"
 
 #define GATHER_BYTES (8u << 20) /* of values that wait for their chunk */
 
@@ -146,12 +146,10 @@ static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struc
 
 	if (!old)
 		return 0;
-	if (array_hold(&m->string, &m->cap_strings, in->n_strings, sizeof(*m->string)))
-		return -ENOMEM;
+	memory_hold(&m->string, &m->cap_strings, in->n_strings, sizeof(*m->string));
 	if (m->string[id - 1])
 		return m->string[id - 1] - 1;
-	if (pm_value_copy(&copy, old))
-		return -ENOMEM;
+	memory_done(pm_value_copy(&copy, old));
 	r = w->rules->text ? w->rules->text(w->rules->ctx, c, &copy) : REWRITE_KEEP;
 	if (r == REWRITE_KEEP)
 		r = pm_model_add_string(&w->model, copy.str.data, copy.str.len, copy.kind == PM_VALUE_BYTES);
@@ -212,37 +210,32 @@ static int convert(struct rewrite *w, const struct pm_model *in, struct rewrite_
 
 /* ---- rows ---- */
 
-static int slot_begin(struct rewrite_rows *r, const struct rewrite_group *to)
+static void slot_begin(struct rewrite_rows *r, const struct rewrite_group *to)
 {
 	size_t need = (size_t)to->n_columns * r->room;
 	struct rewrite_slot *s;
 
-	if (array_hold(&r->slot, &r->cap_slots, r->n_slots + 1, sizeof(*r->slot)))
-		return -ENOMEM;
+	memory_hold(&r->slot, &r->cap_slots, r->n_slots + 1, sizeof(*r->slot));
 	s = &r->slot[r->n_slots];
 	if (s->size < need) {
 		free(s->g.v);
 		free(s->g.status);
-		s->g.v = malloc(need * sizeof(*s->g.v));
-		s->g.status = malloc(need * sizeof(*s->g.status));
-		s->size = s->g.v && s->g.status ? need : 0;
-		if (!s->size)
-			return -ENOMEM;
+		s->g.v = memory_new(need, sizeof(*s->g.v));
+		s->g.status = memory_new(need, sizeof(*s->g.status));
+		s->size = need;
 	}
 	s->g.group = to->id;
 	s->g.stride = r->room;
 	s->columns = to->n_columns;
 	s->missing = false;
 	r->n_slots++;
-	return 0;
 }
 
 /* Begins a chunk of this one's shape, with room for `n` rows, or more if others may follow. */
-static int begin_rows(struct rewrite *w, const struct pm_chunk *chunk, uint32_t n, bool more)
+static void begin_rows(struct rewrite *w, const struct pm_chunk *chunk, uint32_t n, bool more)
 {
 	struct rewrite_rows *r = &w->rows;
 	uint64_t columns = 1, room;
-	int err = 0;
 
 	for (uint32_t i = 0; i < chunk->n_groups; i++)
 		if (goes_over(w, &chunk->group[i]))
@@ -250,14 +243,13 @@ static int begin_rows(struct rewrite *w, const struct pm_chunk *chunk, uint32_t 
 	room = more ? GATHER_BYTES / 10 / columns : 0;
 	r->room = room < n ? n : room > PM_CHUNK_ROWS ? PM_CHUNK_ROWS : (uint32_t)room;
 	r->n_slots = 0;
-	for (uint32_t i = 0; i < chunk->n_groups && !err; i++)
+	for (uint32_t i = 0; i < chunk->n_groups; i++)
 		if (goes_over(w, &chunk->group[i]))
-			err = slot_begin(r, group_of(w, chunk->group[i].group));
+			slot_begin(r, group_of(w, chunk->group[i].group));
 	r->chunk.run = chunk->run;
 	r->chunk.segment = w->segment_base + chunk->segment;
 	r->chunk.rows = 0;
 	r->chunk.clocks = chunk->clocks;
-	return err;
 }
 
 /* Whether its rows may follow those that wait. */
@@ -410,9 +402,7 @@ static int flush_rows(struct rewrite *w)
 	if (!out.rows)
 		return 0;
 	end_carries(w);
-	group = calloc(r->n_slots + r->n_lost + 1, sizeof(*group));
-	if (!group)
-		return -ENOMEM;
+	group = memory_new(r->n_slots + r->n_lost, sizeof(*group));
 	for (uint32_t i = 0; i < r->n_slots; i++) {
 		group[i] = r->slot[i].g;
 		if (!r->slot[i].missing)
@@ -456,10 +446,10 @@ static int add_rows(struct rewrite *w, const struct pm_model *in, const struct p
 
 		if (r->chunk.rows == r->room)
 			err = flush_rows(w);
-		if (!err && !r->chunk.rows && !r->spare)
-			err = begin_rows(w, chunk, n, more);
 		if (err)
 			break;
+		if (!r->chunk.rows && !r->spare)
+			begin_rows(w, chunk, n, more);
 		p = pick_rows(r, row, n, skip);
 		err = put_rows(w, in, chunk, &p);
 		row += p.n;
@@ -469,41 +459,36 @@ static int add_rows(struct rewrite *w, const struct pm_model *in, const struct p
 	return err;
 }
 
-static int lose_group(struct rewrite *w, struct rewrite_group *to)
+static void lose_group(struct rewrite *w, struct rewrite_group *to)
 {
 	struct rewrite_rows *r = &w->rows;
 	const struct pm_group *g = pm_model_group(&w->model, to->id);
 
 	if (!g || g->retired || to->chunk == w->partial)
-		return 0;
+		return;
 	to->chunk = w->partial;
-	if (array_hold(&r->lost, &r->cap_lost, r->n_lost + 1, sizeof(*r->lost)))
-		return -ENOMEM;
+	memory_hold(&r->lost, &r->cap_lost, r->n_lost + 1, sizeof(*r->lost));
 	r->lost[r->n_lost++] = to->id;
-	return 0;
 }
 
-/* What was gathered since the last chunk lacks the groups that damage took from `chunk`. 0 or -ENOMEM. */
-static int lose_groups(struct rewrite *w, const struct pm_chunk *chunk)
+/* What was gathered since the last chunk lacks the groups that damage took from `chunk`. */
+static void lose_groups(struct rewrite *w, const struct pm_chunk *chunk)
 {
-	int err = 0;
-
 	if (!w->rows.chunk.rows)
-		return 0;
+		return;
 	w->rows.n_lost = 0;
 	w->partial++;
-	for (uint32_t i = 0; i < chunk->n_groups && !err; i++) {
+	for (uint32_t i = 0; i < chunk->n_groups; i++) {
 		struct rewrite_group *to = group_of(w, chunk->group[i].group);
 
 		if (to && !chunk->group[i].absent)
 			to->chunk = w->partial;
 		else if (to && chunk->group[i].lost)
-			err = lose_group(w, to);
+			lose_group(w, to);
 	}
 	/* What has no definition may be any of them. */
-	for (uint32_t i = 0; i < w->maps.n_groups && chunk->unknown && !err; i++)
-		err = lose_group(w, &w->maps.group[i]);
-	return err;
+	for (uint32_t i = 0; i < w->maps.n_groups && chunk->unknown; i++)
+		lose_group(w, &w->maps.group[i]);
 }
 
 static void rows_release(struct rewrite_rows *r)
@@ -542,11 +527,9 @@ static int map_counters(struct rewrite *w, const struct pm_model *in, struct err
 		struct pm_counter copy;
 		int64_t id = 0;
 
-		if (array_hold(&m->counter, &m->cap_counters, m->n_counters + 1, sizeof(*m->counter)))
-			return -ENOMEM;
+		memory_hold(&m->counter, &m->cap_counters, m->n_counters + 1, sizeof(*m->counter));
 		if (w->rules->counter) {
-			if (pm_counter_copy(&copy, c))
-				return -ENOMEM;
+			memory_done(pm_counter_copy(&copy, c));
 			fate = w->rules->counter(w->rules->ctx, &copy);
 			if (fate == REWRITE_KEEP)
 				id = counter_place(w, &copy, e);
@@ -586,10 +569,8 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 		int fate = REWRITE_KEEP;
 		int64_t id = 0;
 
-		if (array_hold(&m->instance, &m->cap_instances, from->slot + 1ull, sizeof(*m->instance)))
-			return -ENOMEM;
-		if (pm_map_copy(&copy.attrs, &from->attrs))
-			return -ENOMEM;
+		memory_hold(&m->instance, &m->cap_instances, from->slot + 1ull, sizeof(*m->instance));
+		memory_done(pm_map_copy(&copy.attrs, &from->attrs));
 		if (w->rules->instance)
 			fate = w->rules->instance(w->rules->ctx, &copy);
 		if (copy.added_ns)
@@ -705,16 +686,14 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		out->blank = err == REWRITE_BLANK;
 		err = 0;
 	}
-	copy.source = strdup(g->source);
-	if (copy.source && w->rules->source)
+	copy.source = memory_text(g->source);
+	if (w->rules->source)
 		err = w->rules->source(w->rules->ctx, &copy.source);
-	copy.counter = calloc(g->n_counters + 1, sizeof(*copy.counter));
-	copy.instance = calloc(g->n_instances + 1, sizeof(*copy.instance));
-	out->column = calloc(pm_group_columns(g) + 1, sizeof(*out->column));
-	if (err || !copy.source || !copy.counter || !copy.instance || !out->column) {
-		err = err ? err : -ENOMEM;
-	} else if (g->flags & PM_GROUP_LIST) {
-		copy.n_counters = copy.n_instances = 0;
+	copy.counter = memory_new(g->n_counters, sizeof(*copy.counter));
+	copy.instance = memory_new(g->n_instances + 1, sizeof(*copy.instance));
+	out->column = memory_new(pm_group_columns(g), sizeof(*out->column));
+	copy.n_counters = copy.n_instances = 0;
+	if (g->flags & PM_GROUP_LIST) {
 		for (uint32_t v = 0; v < g->n_counters; v++) {
 			if (!wanted(m, g, v))
 				continue;
@@ -722,7 +701,6 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 			copy.instance[copy.n_instances++] = instance_of(m, g->instance[v]);
 		}
 	} else {
-		copy.n_counters = copy.n_instances = 0;
 		for (uint32_t i = 0; i < g->n_counters; i++)
 			if (m->counter[g->counter[i] - 1])
 				copy.counter[copy.n_counters++] = m->counter[g->counter[i] - 1];
@@ -765,8 +743,7 @@ static int map_groups(struct rewrite *w, const struct pm_model *in)
 		const struct pm_group *from = &in->group[m->seen_groups];
 		int err;
 
-		if (array_hold(&m->group, &m->cap_groups, from->slot + 1ull, sizeof(*m->group)))
-			return -ENOMEM;
+		memory_hold(&m->group, &m->cap_groups, from->slot + 1ull, sizeof(*m->group));
 		/* Counted in any case, so that its arrays are freed. */
 		m->n_groups = m->n_groups > from->slot + 1 ? m->n_groups : from->slot + 1;
 		end_stretch(w, &m->group[from->slot]);
@@ -836,8 +813,9 @@ static int copy_pmus(struct rewrite *w, const struct pm_model *in)
 	for (; w->maps.n_pmus < in->n_pmus && r >= 0; w->maps.n_pmus++) {
 		struct pm_pmu copy = { 0 };
 
-		r = pm_map_copy(&copy.attrs, &in->pmu[w->maps.n_pmus].attrs);
-		if (!r && w->rules->pmu)
+		memory_done(pm_map_copy(&copy.attrs, &in->pmu[w->maps.n_pmus].attrs));
+		r = REWRITE_KEEP;
+		if (w->rules->pmu)
 			r = w->rules->pmu(w->rules->ctx, &copy);
 		if (r == REWRITE_KEEP && !pmu_again(w, &copy))
 			r = pm_model_add_pmu(&w->model, &copy);
@@ -864,9 +842,8 @@ static int copy_probes(struct rewrite *w, const struct pm_model *in)
 	for (; w->maps.n_probes < in->n_probes && r >= 0; w->maps.n_probes++) {
 		struct pm_probe copy;
 
-		r = pm_probe_copy(&copy, &in->probe[w->maps.n_probes]);
-		if (r)
-			return r;
+		memory_done(pm_probe_copy(&copy, &in->probe[w->maps.n_probes]));
+		r = REWRITE_KEEP;
 		if (w->rules->probe)
 			r = w->rules->probe(w->rules->ctx, &copy);
 		if (r == REWRITE_KEEP && !probe_again(w, &copy))
@@ -891,10 +868,9 @@ static bool config_again(const struct rewrite *w, const struct pm_config *c)
 static int copy_config(struct rewrite *w, const struct pm_config *from)
 {
 	struct pm_config copy;
-	int r = pm_config_copy(&copy, from);
+	int r = REWRITE_KEEP;
 
-	if (r)
-		return r;
+	memory_done(pm_config_copy(&copy, from));
 	copy.time_ns = time_of(w, copy.time_ns);
 	if (w->rules->config)
 		r = w->rules->config(w->rules->ctx, &copy);
@@ -913,21 +889,17 @@ static int copy_configs(struct rewrite *w, const struct pm_model *in)
 	return r;
 }
 
-static int add_history(struct pm_map *header, const char *text)
+static void add_history(struct pm_map *header, const char *text)
 {
 	const struct pm_value *old = pm_map_get(header, PM_HEADER_HISTORY);
 	uint32_t n = old && old->kind == PM_VALUE_ARRAY ? old->array.n : 0;
 	struct pm_value list = pm_array(n + 1);
-	int err = list.array.item ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < n && !err; i++)
-		err = pm_value_copy(&list.array.item[i], &old->array.item[i]);
-	if (!err) {
-		list.array.item[n] = pm_text(text);
-		return pm_map_set(header, PM_HEADER_HISTORY, list);
-	}
-	pm_value_release(&list);
-	return err;
+	memory_checked(list.array.item);
+	for (uint32_t i = 0; i < n; i++)
+		memory_done(pm_value_copy(&list.array.item[i], &old->array.item[i]));
+	list.array.item[n] = pm_text(text);
+	memory_done(pm_map_set(header, PM_HEADER_HISTORY, list));
 }
 
 /* That of the first recording: it is written once, and first. */
@@ -938,17 +910,17 @@ static int copy_header(struct rewrite *w, const struct pm_model *in)
 
 	if (w->recordings || w->model.header.n || !in->header.n)
 		return 0;
-	r = pm_map_copy(&w->model.header, &in->header);
-	if (!r && w->rules->every > 1 && interval)
-		r = pm_map_set(&w->model.header, PM_HEADER_INTERVAL,
-			       pm_u64(interval > UINT64_MAX / w->rules->every || w->rules->every == UINT32_MAX ?
-					      0 /* start and end only */
-					      :
-					      interval * w->rules->every));
-	if (!r && w->rules->history)
-		r = add_history(&w->model.header, w->rules->history);
-	if (!r && w->rules->header)
-		r = w->rules->header(w->rules->ctx, &w->model.header);
+	memory_done(pm_map_copy(&w->model.header, &in->header));
+	if (w->rules->every > 1 && interval)
+		memory_done(
+			pm_map_set(&w->model.header, PM_HEADER_INTERVAL,
+				   pm_u64(interval > UINT64_MAX / w->rules->every || w->rules->every == UINT32_MAX ?
+						  0 /* start and end only */
+						  :
+						  interval * w->rules->every)));
+	if (w->rules->history)
+		add_history(&w->model.header, w->rules->history);
+	r = w->rules->header ? w->rules->header(w->rules->ctx, &w->model.header) : 0;
 	return r > 0 ? -EINVAL : r;
 }
 
@@ -1017,11 +989,9 @@ static void close_output(struct rewrite *w)
 int rewrite_new(struct rewrite **out, const struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
 		struct error *e)
 {
-	struct rewrite *w = calloc(1, sizeof(*w));
-	int err = 0;
+	struct rewrite *w = memory_new(1, sizeof(*w));
+	int err;
 
-	if (!w)
-		return error_sys(e, ENOMEM, "output");
 	w->rules = rules;
 	w->sink = sink;
 	w->sink_ctx = sink_ctx;
@@ -1156,7 +1126,7 @@ static int take_chunk(struct rewrite *w, const struct pm_model *in, const struct
 	if (!err)
 		err = take_rows(w, in, chunk, from);
 	if (!err && names_lost(w, chunk))
-		err = lose_groups(w, chunk);
+		lose_groups(w, chunk);
 	if (!err && apart)
 		err = flush_rows(w);
 	return err;
@@ -1198,20 +1168,20 @@ static bool map_event(const struct rewrite *w, struct pm_event *e)
 			to = instance_of(&w->maps, (uint32_t)id);
 		else if (id && id <= w->maps.n_counters)
 			to = w->maps.counter[id - 1];
-		if (!to || pm_map_set(&e->attrs, keys[i], pm_u64(to)))
+		if (!to)
 			return false;
+		memory_done(pm_map_set(&e->attrs, keys[i], pm_u64(to)));
 	}
 	return true;
 }
 
-static int shift_event(const struct rewrite *w, struct pm_event *e)
+static void shift_event(const struct rewrite *w, struct pm_event *e)
 {
 	const struct pm_value *since = pm_map_get(&e->attrs, PM_EVENT_KEY_SINCE);
 
 	e->time_ns = time_of(w, e->time_ns);
-	if (!since || since->kind != PM_VALUE_U64)
-		return 0;
-	return pm_map_set(&e->attrs, PM_EVENT_KEY_SINCE, pm_u64(time_of(w, since->u64)));
+	if (since && since->kind == PM_VALUE_U64)
+		memory_done(pm_map_set(&e->attrs, PM_EVENT_KEY_SINCE, pm_u64(time_of(w, since->u64))));
 }
 
 /* What is gone retires in the output, and that is the event there. */
@@ -1234,9 +1204,9 @@ static int take_event(struct rewrite *w, const struct pm_event *event)
 		return retire(w, event);
 	if (!event_lasts(event->type) && !in_window(w, event->time_ns))
 		return 0;
-	if (pm_map_copy(&copy.attrs, &event->attrs))
-		return -ENOMEM;
-	r = map_event(w, &copy) ? shift_event(w, &copy) : REWRITE_DROP;
+	memory_done(pm_map_copy(&copy.attrs, &event->attrs));
+	shift_event(w, &copy);
+	r = map_event(w, &copy) ? REWRITE_KEEP : REWRITE_DROP;
 	if (r == REWRITE_KEEP && w->rules->event)
 		r = w->rules->event(w->rules->ctx, &copy);
 	/* Events stay between the snapshots where they were. */
@@ -1256,9 +1226,8 @@ static int write_note(struct rewrite *w, const struct pm_damage *d)
 
 	snprintf(text, sizeof(text), "%llu bytes of the input could not be used: %s", (unsigned long long)d->length,
 		 d->text);
-	r = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
-	if (!r && w->rules->event)
-		r = w->rules->event(w->rules->ctx, &e);
+	memory_done(pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text)));
+	r = w->rules->event ? w->rules->event(w->rules->ctx, &e) : REWRITE_KEEP;
 	if (r == REWRITE_KEEP)
 		r = pm_writer_event(w->writer, &e);
 	pm_event_release(&e);

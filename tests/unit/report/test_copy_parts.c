@@ -8,7 +8,7 @@
 
 static void add(struct secrets *s, const char *text, const char *instead, bool weak)
 {
-	assert_int_equal(secrets_add(s, text, strlen(text), instead, weak), 0);
+	secrets_add(s, text, strlen(text), instead, weak);
 }
 
 static void secrets_are_found(void **state)
@@ -68,10 +68,10 @@ static void secrets_are_found(void **state)
 	add(&s, "row-4", "4", false);
 	add(&s, "row-1", "1", false);
 	add(&s, "row-3", "3", false);
-	assert_int_equal(secrets_add(&s, "nul\0l", 5, "N", false), 0);
+	secrets_add(&s, "nul\0l", 5, "N", false);
 	assert_int_equal(s.n, 11);
-	assert_int_equal(secrets_sort(&s), 0);
-	assert_int_equal(secrets_sort(&s), 0);
+	secrets_sort(&s);
+	secrets_sort(&s);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		for (int weak = 0; weak < 2; weak++) {
 			const char *want = weak ? cases[i].all : cases[i].strong;
