@@ -14,26 +14,7 @@ struct topology_counts {
 	uint32_t cache[PM_CACHES];
 	uint32_t types;
 };
-/* What a report says of them; key NULL ends the list. `name` is for people; NULL: not for them. */
-extern const struct topology_part {
-	const char *key, *name;
-	size_t at; /* in struct topology_counts */
-} topology_parts[];
-static inline uint32_t *topology_number(struct topology_counts *c, size_t at)
-{
-	return (uint32_t *)(void *)((char *)c + at);
-}
 struct topology_counts topology_count(const struct pm_topology *t);
-
-/* The version of the format: "1.0". */
-struct info_version {
-	char text[24];
-} info_version(const struct pm_model *m);
-/* A one-time value of the recorder, such as "pmrec.readers"; 0: none. */
-uint64_t info_number(const struct pm_model *m, const char *name);
-
-/* To be released. */
-struct reveals reveals_find(const struct scan *s);
 
 /* Takes the report part by part. */
 struct info_column {

@@ -1,15 +1,221 @@
-/* The report of pmrep info, part by part, into a sink that makes text or a page. */
+/* Facts of a recording: counts and what identifies, then the report part by part, as text and as JSON. */
 #include "report/info/info.h"
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"
+#include "common/table.h"
+#include "report/copy/redact.h"
 #include "report/input/memory.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 #include "report/metric/ways.h"
+
+#define CPU(member)   offsetof(struct pm_cpu, member)
+#define COUNT(member) offsetof(struct topology_counts, member)
+
+/* What a report says of them; key NULL ends the list. `name` is for people; NULL: not for them. */
+static const struct topology_part {
+	const char *key, *name;
+	size_t at; /* in struct topology_counts */
+} topology_parts[] = {
+	{ "cpus", "CPUs", COUNT(cpus) },
+	{ "cores", "cores", COUNT(cores) },
+	{ "clusters", "clusters", COUNT(clusters) },
+	{ "dies", "dies", COUNT(dies) },
+	{ "packages", "packages", COUNT(packages) },
+	{ "nodes", "nodes", COUNT(nodes) },
+	{ "threads_per_core", "threads per core", COUNT(threads) },
+	{ "l1d_caches", NULL, COUNT(cache[0]) },
+	{ "l1i_caches", NULL, COUNT(cache[1]) },
+	{ "l2_caches", NULL, COUNT(cache[2]) },
+	{ "l3_caches", NULL, COUNT(cache[3]) },
+	{ "offline_cpus", "offline CPUs", COUNT(offline) },
+	{ NULL, NULL, 0 },
+};
+
+static uint32_t *topology_number(struct topology_counts *c, size_t at)
+{
+	return (uint32_t *)(void *)((char *)c + at);
+}
+
+/* What tells things of a level apart: most are numbered within what they are part of. */
+static const struct {
+	size_t count, key[3]; /* key 0: none */
+} levels[] = {
+	{ COUNT(packages), { CPU(package) } },
+	{ COUNT(dies), { CPU(package), CPU(die) } },
+	{ COUNT(clusters), { CPU(package), CPU(die), CPU(cluster) } },
+	{ COUNT(nodes), { CPU(node) } },
+	{ COUNT(cache[0]), { CPU(cache[0]) } },
+	{ COUNT(cache[1]), { CPU(cache[1]) } },
+	{ COUNT(cache[2]), { CPU(cache[2]) } },
+	{ COUNT(cache[3]), { CPU(cache[3]) } },
+	{ COUNT(cores), { CPU(package), CPU(die), CPU(core) } }, /* last: how many share one, too */
+};
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(uint32_t) * 3);
+}
+
+struct topology_counts topology_count(const struct pm_topology *t)
+{
+	uint32_t(*key)[3] = memory_new(t->n, sizeof(*key));
+	struct topology_counts c = { .types = t->n_types };
+
+	for (size_t level = 0; level < sizeof(levels) / sizeof(*levels); level++) {
+		uint32_t n = 0, distinct = 0, last = PM_NONE;
+
+		for (uint32_t i = 0; i < t->n; i++) {
+			memset(key[n], 0, sizeof(*key));
+			for (int k = 0; k < 3 && levels[level].key[k]; k++) {
+				memcpy(&last, (const char *)&t->cpu[i] + levels[level].key[k], sizeof(last));
+				key[n][k] = last;
+			}
+			n += t->cpu[i].online && last != PM_NONE;
+		}
+		qsort(key, n, sizeof(*key), compare);
+		c.threads = c.threads_least = 0;
+		for (uint32_t i = 0, end; i < n; i = end, distinct++) {
+			for (end = i + 1; end < n && !compare(key[i], key[end]);)
+				end++;
+			c.threads = end - i > c.threads ? end - i : c.threads;
+			c.threads_least = distinct && c.threads_least < end - i ? c.threads_least : end - i;
+		}
+		*topology_number(&c, levels[level].count) = n ? distinct : UINT32_MAX;
+	}
+	for (uint32_t i = 0; i < t->n; i++)
+		*(t->cpu[i].online ? &c.cpus : &c.offline) += 1;
+	free(key);
+	return c;
+}
+
+/* ---- privacy ---- */
+
+static void reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what, uint64_t n)
+{
+	SCOPED(scoped_free) char *name = NULL;
+	uint32_t i;
+
+	if (privacy == PM_PRIVACY_TECHNICAL)
+		return;
+	/* A class of a later version: assume the strictest. */
+	if (privacy > PM_PRIVACY_TIME)
+		privacy = PM_PRIVACY_PERSON;
+	name = memory_format("%d%s%s%s", privacy, group ? group : "", group ? ": " : "", what);
+	if (names_get(&r->names, name, &i)) {
+		r->row[i].count += n;
+		return;
+	}
+	memory_room(&r->row, r->n, sizeof(*r->row));
+	memory_done(names_set(&r->names, name, r->n));
+	r->row[r->n++] = (struct reveal){ .privacy = privacy, .what = memory_text(name + 1), .count = n };
+}
+
+/* Whether redaction has treated this class of fields. */
+static bool is_redacted(const struct pm_model *m, const char *class)
+{
+	const struct pm_value *list = pm_map_get(&m->header, PM_HEADER_REDACTED);
+
+	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++)
+		if (list->array.item[i].kind == PM_VALUE_TEXT && !strcmp(list->array.item[i].str.data, class))
+			return true;
+	return false;
+}
+
+static void reveal_map(struct reveals *r, const struct pm_model *model, const struct pm_map *m,
+		       const struct pm_key_row *rows, const char *group)
+{
+	char name[16], what[80];
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		enum pm_privacy privacy = pm_key_privacy(m->field[i].key);
+		const struct pm_value *v = &m->field[i].value;
+		const char *class = privacy_name(privacy);
+		bool pseudonym = class && v->kind == PM_VALUE_TEXT && redact_is_pseudonym(v->str.data) &&
+				 is_redacted(model, class);
+
+		snprintf(what, sizeof(what), "%s%s", key_name(rows, m->field[i].key, name),
+			 pseudonym ? " (pseudonym)" : "");
+		reveal(r, privacy, group, what, 1);
+	}
+}
+
+void reveals_take_instances(struct scan *s)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+	uint32_t i = m->n_instances;
+
+	while (i && m->instance[i - 1].id > s->last_instance)
+		i--;
+	for (; i < m->n_instances; i++) {
+		reveal_map(&s->instances, m, &m->instance[i].attrs, pm_instance_keys, "instances");
+		s->last_instance = m->instance[i].id;
+	}
+}
+
+/* To be released. */
+static struct reveals reveals_find(const struct scan *s)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+	bool shifted = is_redacted(m, "time");
+	struct reveals r = { 0 };
+
+	reveal_map(&r, m, &m->header, pm_header_keys, NULL);
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		reveal_map(&r, m, &m->counter[i].attrs, pm_counter_keys, "counters");
+	for (uint32_t i = 0; i < s->instances.n; i++)
+		reveal(&r, s->instances.row[i].privacy, NULL, s->instances.row[i].what, s->instances.row[i].count);
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		reveal_map(&r, m, &m->pmu[i].attrs, pm_pmu_keys, "PMUs");
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		reveal_map(&r, m, &m->probe[i].attrs, NULL, "probes");
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		reveal(&r, m->config[i].privacy, "config", m->config[i].name, 1);
+	for (uint32_t i = 0; i < s->n_events; i++)
+		reveal_map(&r, m, &s->event[i].attrs, pm_event_keys, "events");
+	if (s->clocks.realtime)
+		reveal(&r, PM_PRIVACY_TIME, NULL, shifted ? "wall clock (shifted)" : "wall clock", 1);
+	if (s->clocks.boottime)
+		reveal(&r, PM_PRIVACY_TIME, NULL, shifted ? "time since boot (shifted)" : "time since boot", 1);
+	return r;
+}
+
+void reveals_release(struct reveals *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->row[i].what);
+	free(r->row);
+	names_release(&r->names);
+	*r = (struct reveals){ 0 };
+}
+
+/* The version of the format: "1.0". */
+static struct info_version {
+	char text[24];
+} info_version(const struct pm_model *m)
+{
+	struct info_version v;
+
+	/* Frames of another major version are not read. */
+	snprintf(v.text, sizeof(v.text), "1.%llu",
+		 (unsigned long long)pm_map_u64(&m->header, PM_HEADER_FORMAT_MINOR, 0));
+	return v;
+}
+
+/* A one-time value of the recorder, such as "pmrec.readers"; 0: none. */
+static uint64_t info_number(const struct pm_model *m, const char *name)
+{
+	const struct pm_config *c = pm_model_config(m, name, PM_NONE);
+
+	return c && !c->reason && c->value.kind == PM_VALUE_U64 ? c->value.u64 : 0;
+}
+
+/* ---- the report, part by part, into a sink that makes text or a page ---- */
 
 struct report {
 	struct scan *s;
@@ -676,4 +882,351 @@ void info_say(const char *path, struct scan *s, bool all, const struct info_sink
 	events(&p, all);
 	reveals(&p);
 	buf_release(&p.cell);
+}
+
+/* ---- as text: tables, one below the other ---- */
+
+/* Parts as tables, one below the other. */
+struct page {
+	struct table *t; /* NULL: no row yet */
+	const struct info_column *column;
+	size_t n;
+	struct buf *out;
+	unsigned width;
+	bool color;
+};
+
+static void end_table(struct page *p)
+{
+	if (p->t)
+		memory_done(table_print(p->t, p->width, p->column[0].name[0], p->color, p->out));
+	table_free(p->t);
+	p->t = NULL;
+}
+
+static void part(void *ctx, const char *title, const struct info_column *column, size_t n)
+{
+	struct page *p = ctx;
+
+	end_table(p);
+	buf_printf(p->out, "%s%s%s%s\n", p->out->len ? "\n" : "", p->color ? "\033[1m" : "", title,
+		   p->color ? "\033[0m" : "");
+	p->column = column;
+	p->n = n;
+}
+
+static void begin_table(struct page *p)
+{
+	p->t = memory_checked(table_new());
+	for (size_t i = 0; i < p->n; i++)
+		table_column(p->t, p->column[i].name, p->column[i].right ? TABLE_RIGHT : TABLE_LEFT,
+			     p->column[i].wraps);
+}
+
+static void row(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy)
+{
+	struct page *p = ctx;
+	const char *what = privacy_name(privacy);
+	SCOPED(buf_release) struct buf marked = BUF_INIT;
+
+	if (!p->t)
+		begin_table(p);
+	table_row(p->t);
+	for (size_t i = 0; i < n; i++) {
+		buf_addstr(&marked, cell[i] ? cell[i] : "");
+		if (what && i + 1 == n)
+			buf_printf(&marked, "  [%s]", what);
+		table_cell_buf(p->t, &marked, NULL);
+	}
+}
+
+static void remark(void *ctx, const char *text)
+{
+	struct page *p = ctx;
+
+	end_table(p);
+	buf_printf(p->out, "%s\n", text);
+}
+
+void info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out)
+{
+	struct page p = { .out = out, .width = width, .color = color };
+	const struct info_sink to = { .ctx = &p, .part = part, .row = row, .remark = remark };
+
+	info_say(path, s, all, &to);
+	end_table(&p);
+}
+
+/* ---- as JSON: one object with everything ---- */
+
+static struct json *or_null(uint32_t n)
+{
+	return n == UINT32_MAX ? json_new_null() : json_new_u64(n);
+}
+
+/* A number of a later version has no name. */
+static struct json *name_json(const char *name)
+{
+	return name ? json_new_text(name) : json_new_null();
+}
+
+static struct json *cpulist_json(const struct cpulist *l)
+{
+	SCOPED(buf_release) struct buf b = BUF_INIT;
+
+	cpulist_print(l, &b);
+	return json_new_buf(&b);
+}
+
+static struct json *samples_json(struct samples *s)
+{
+	struct json *j;
+
+	if (!s->n)
+		return json_new_null();
+	j = json_new_object();
+	json_put(j, "median", json_new_u64(samples_median(s)));
+	json_put(j, "max", json_new_u64(s->max));
+	return j;
+}
+
+/* An array of what `one` makes of each of n things. */
+static struct json *list_json(const void *things, size_t n, size_t size, struct json *(*one)(const void *thing))
+{
+	struct json *list = json_new_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_push(list, one((const char *)things + i * size));
+	return list;
+}
+
+#define LIST(things, n, one) list_json(things, n, sizeof(*(things)), one)
+
+static struct json *type_json(const void *type)
+{
+	return json_new_text(*(char *const *)type);
+}
+
+static struct json *topology_json(const struct pm_topology *t)
+{
+	struct topology_counts c = topology_count(t);
+	struct json *j = json_new_object();
+
+	c.threads = c.threads ? c.threads : UINT32_MAX;
+	for (const struct topology_part *part = topology_parts; part->key; part++)
+		json_put(j, part->key, or_null(*topology_number(&c, part->at)));
+	json_put(j, "cpu_types", LIST(t->type, t->n_types, type_json));
+	return j;
+}
+
+static struct json *clocks_json(const struct scan *s)
+{
+	struct json *j = json_new_object();
+
+	json_put(j, "monotonic", json_new_u64(s->clocks.monotonic));
+	json_put(j, "monotonic_raw", json_new_u64(s->clocks.monotonic_raw));
+	json_put(j, "realtime", s->clocks.realtime ? json_new_u64(s->clocks.realtime) : json_new_null());
+	json_put(j, "boottime", s->clocks.boottime ? json_new_u64(s->clocks.boottime) : json_new_null());
+	json_put(j, "counter", s->clocks.counter ? json_new_u64(s->clocks.counter) : json_new_null());
+	return j;
+}
+
+static struct json *source_json(const void *thing)
+{
+	/* Its samples are sorted. */
+	struct scan_source *s = (struct scan_source *)(uintptr_t)thing;
+	struct json *j = json_new_object();
+
+	json_put(j, "name", json_new_text(s->name));
+	json_put(j, "groups", json_new_u64(s->groups));
+	json_put(j, "counters", json_new_u64(s->counters));
+	json_put(j, "columns", json_new_u64(s->columns));
+	json_put(j, "skew_ns", samples_json(&s->skew));
+	return j;
+}
+
+static struct json *group_json(const void *thing)
+{
+	const struct pm_group *g = thing;
+	struct json *j = json_new_object();
+
+	json_put(j, "id", json_new_u64(g->id));
+	json_put(j, "source", json_new_text(g->source));
+	json_put(j, "counters", json_new_u64(g->n_counters));
+	json_put(j, "instances", json_new_u64(g->n_instances));
+	json_put(j, "columns", json_new_u64(pm_group_values(g)));
+	json_put(j, "shape", json_new_text(g->flags & PM_GROUP_LIST ? "list" : "matrix"));
+	json_put(j, "shared_time", json_new_bool(pm_group_times(g) == 1));
+	json_put(j, "perf_times", json_new_bool(g->flags & PM_GROUP_PERF_TIMES));
+	return j;
+}
+
+static struct json *counter_json(const void *thing)
+{
+	const struct pm_counter *c = thing;
+	struct json *j = json_new_object();
+
+	json_put(j, "name", json_new_text(c->name));
+	json_put(j, "display", json_new_text(c->display));
+	json_put(j, "source", json_new_text(c->source));
+	json_put(j, "unit", json_new_text(c->unit));
+	json_put(j, "type", name_json(pm_type_name(c->type)));
+	json_put(j, "semantics", name_json(pm_semantics_name(c->semantics)));
+	json_put(j, "aggregation", name_json(pm_aggregation_name(c->aggregation)));
+	json_put(j, "width", json_new_u64(c->width));
+	if (c->scale.text) {
+		json_put(j, "scale", json_new_text(c->scale.text));
+	} else if (c->scale.num != 1 || c->scale.den != 1) {
+		json_put(j, "scale_num", json_new_u64(c->scale.num));
+		json_put(j, "scale_den", json_new_u64(c->scale.den));
+	}
+	json_put(j, "attrs", map_json(&c->attrs, pm_counter_keys));
+	return j;
+}
+
+static struct json *pmu_json(const void *thing)
+{
+	return map_json(&((const struct pm_pmu *)thing)->attrs, pm_pmu_keys);
+}
+
+static struct json *probe_json(const void *thing)
+{
+	const struct pm_probe *p = thing;
+	struct json *j = json_new_object();
+	char name[16];
+
+	json_put(j, "source", json_new_text(p->source));
+	json_put(j, "what", json_new_text(p->what));
+	json_put(j, "reason", json_new_text(pm_reason_name(p->reason, name)));
+	json_put(j, "text", json_new_text(pm_reason_text(p->reason)));
+	json_put(j, "hint", p->hint ? json_new_text(p->hint) : json_new_null());
+	return j;
+}
+
+static struct json *config_json(const void *thing)
+{
+	const struct pm_config *c = thing;
+	const char *privacy = privacy_name(c->privacy);
+	struct json *j = json_new_object();
+	char name[16];
+
+	json_put(j, "name", json_new_text(c->name));
+	json_put(j, "scope", name_json(pm_kind_name(c->kind)));
+	json_put(j, "instances", cpulist_json(&c->instances));
+	json_put(j, "value", c->reason ? json_new_null() : value_json(&c->value));
+	json_put(j, "status", json_new_text(pm_reason_name(c->reason, name)));
+	json_put(j, "reveals", privacy ? json_new_text(privacy) : json_new_null());
+	return j;
+}
+
+static struct json *events_json(const struct scan *s)
+{
+	struct json *list = json_new_array();
+
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		const struct pm_event *e = &s->event[i];
+		const char *name = pm_event_name(e->type);
+		struct json *j = json_new_object();
+
+		json_put(j, "event", name ? json_new_text(name) : json_new_u64(e->type));
+		json_put(j, "time", time_json(pm_reader_realtime(s->reader, e->time_ns)));
+		json_put(j, "monotonic_ns", json_new_u64(e->time_ns));
+		json_put(j, "attrs", map_json(&e->attrs, pm_event_keys));
+		json_push(list, j);
+	}
+	return list;
+}
+
+static struct json *labels_json(const struct pm_model *m)
+{
+	const struct pm_value *labels = pm_map_get(&m->header, PM_HEADER_LABELS);
+	struct json *j = json_new_object();
+
+	for (uint32_t i = 0; labels && labels->kind == PM_VALUE_ARRAY && i < labels->array.n; i++) {
+		const struct pm_value *pair = &labels->array.item[i];
+
+		if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT)
+			json_put(j, pair->array.item[0].str.data, value_json(&pair->array.item[1]));
+	}
+	return j;
+}
+
+static struct json *reveals_json(const struct scan *s)
+{
+	struct json *j = json_new_object(), *list[4] = { NULL };
+	SCOPED(reveals_release) struct reveals r = reveals_find(s);
+
+	for (int p = PM_PRIVACY_MACHINE; p <= PM_PRIVACY_TIME; p++) {
+		list[p] = json_new_array();
+		json_put(j, privacy_name((enum pm_privacy)p), list[p]);
+	}
+	for (size_t i = 0; i < r.n; i++)
+		json_push(list[r.row[i].privacy], json_new_text(r.row[i].what));
+	return j;
+}
+
+static void put_column(void *list, enum way way, const char *column, const char *counters)
+{
+	struct json *j = json_new_object();
+
+	json_put(j, "column", json_new_text(column));
+	json_put(j, "way", json_new_text(ways_name[way]));
+	json_put(j, "from", json_new_text(counters));
+	json_push(list, j);
+}
+
+static struct json *columns_json(const struct pm_model *m)
+{
+	struct json *list = json_new_array();
+
+	memory_done(ways_each(m, put_column, list));
+	return list;
+}
+
+struct json *info_json(const char *path, struct scan *s)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+	uint64_t interval = pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0);
+	struct json *j = json_new_object();
+	uint64_t readers = info_number(m, "pmrec.readers");
+
+	json_put(j, "file", json_new_text(path));
+	json_put(j, "format", json_new_text(info_version(m).text));
+	json_put(j, "snapshots", json_new_u64(s->snapshots));
+	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
+	json_put(j, "readers", readers ? json_new_u64(readers) : json_new_null());
+	json_put(j, "start", time_json(scan_start(s)));
+	json_put(j, "duration_ns", json_new_u64(s->earlier_ns + s->last_ns - s->first_ns));
+	json_put(j, "interval_ns", interval ? json_new_u64(interval) : json_new_null());
+	json_put(j, "achieved_interval_ns", samples_json(&s->interval));
+	json_put(j, "late_ns", samples_json(&s->late));
+	json_put(j, "bytes", json_new_u64(s->bytes));
+	json_put(j, "bytes_per_snapshot",
+		 s->snapshots ? json_new_f64((double)s->bytes / (double)s->snapshots) : json_new_null());
+	json_put(j, "sampled_snapshots", json_new_u64(s->decoded));
+	json_put(j, "values", s->decoded < s->snapshots ? json_new_null() : json_new_u64(s->values));
+	json_put(j, "chunks", json_new_u64(s->chunks));
+	json_put(j, "runs", json_new_u64(s->runs));
+	json_put(j, "segments", json_new_u64(s->segments));
+	json_put(j, "recordings", json_new_u64(s->recordings));
+	json_put(j, "ended", json_new_bool(s->ended));
+	json_put(j, "being_written", json_new_bool(s->being_written));
+	json_put(j, "newer", newer_json(s->reader));
+	json_put(j, "damage", damage_json(s->damage, s->n_damage));
+	json_put(j, "host", map_json(&m->header, pm_header_keys));
+	json_put(j, "labels", labels_json(m));
+	json_put(j, "reveals", reveals_json(s));
+	json_put(j, "topology", topology_json(&m->topology));
+	json_put(j, "clocks", clocks_json(s));
+	json_put(j, "sources", LIST(s->source, s->n_sources, source_json));
+	json_put(j, "groups", LIST(m->group, m->n_groups, group_json));
+	json_put(j, "counters", LIST(m->counter, m->n_counters, counter_json));
+	json_put(j, "columns", columns_json(m));
+	json_put(j, "pmus", LIST(m->pmu, m->n_pmus, pmu_json));
+	json_put(j, "probes", LIST(m->probe, m->n_probes, probe_json));
+	json_put(j, "config", LIST(m->config, m->n_configs, config_json));
+	json_put(j, "registers", decode_json(m));
+	json_put(j, "events", events_json(s));
+	json_put(j, "more_events", json_new_u64(s->more_events));
+	return j;
 }
