@@ -1,5 +1,5 @@
 /* How the parts of redaction fit together: redact_secrets.c finds dropped strings again, redact_map.c remembers
- * pseudonyms and shifts, redact_look.c reads first, redact_rules.c says what becomes of each field. */
+ * pseudonyms and shifts. */
 #pragma once
 
 #include "common/names.h"
@@ -104,19 +104,10 @@ struct redact {
 
 /* Whether a field stays, by its class or because it was named. */
 bool redact_keeps(const struct redact *r, uint32_t key, const char *name);
-/* A letter of a word; every byte of other alphabets counts as one. */
-static inline bool redact_is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
-}
-/* Whether it has the path of a file of a user's; those of the kernel and the system exist everywhere. */
-bool redact_names_path(const char *text);
 /* Whether it has nothing but plain words, numbers and marks, and no such path. */
 bool redact_is_plain(const struct redact *r, const char *text);
 /* Whether it has an address, a serial number or an id: these have many digits, and what counts things has few. */
 bool redact_has_address(const char *name);
-/* Whether all words are plain or occur in names of vendors' metrics and their groups. */
-bool redact_is_metric(const struct redact *r, const char *name);
 /* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */
 bool redact_is_event(const struct redact *r, const char *text);
 /* The pseudonym for a name. */
@@ -125,8 +116,3 @@ const char *redact_name(struct redact *r, const char *kind, const char *from);
 const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c);
 /* Likewise for the name of an instance. */
 const char *redact_instance_kind(const struct redact *r, const struct pm_instance *i);
-/* The kind of name in a text of class machine or person; NULL: the text is dropped. */
-const char *redact_header_kind(uint32_t key);
-const char *redact_counter_attr_kind(uint32_t key);
-const char *redact_attr_kind(uint32_t key);
-const char *redact_event_kind(uint32_t key);
