@@ -330,10 +330,19 @@ static const struct listing *listing_find(const char *what)
 	return NULL;
 }
 
+static const char *nearest_listing(const char *word)
+{
+	const char *names[N_LISTINGS];
+
+	for (size_t k = 0; k < N_LISTINGS; k++)
+		names[k] = listings[k].what;
+	return options_nearest(word, names, N_LISTINGS);
+}
+
 /* [WHAT] [GLOB] FILE: the last one is the file; the first is WHAT if it is one of the words. */
 static int assign_operands(struct arguments *a, int n, char **operand, struct error *e)
 {
-	const char *names[N_LISTINGS], *near, *last = operand[n - 1];
+	const char *near, *last = operand[n - 1];
 	int i = 0;
 
 	if (!strcmp(operand[0], "metrics") && access(last, F_OK) && (n == 1 || (n == 2 && strpbrk(last, "*?[")))) {
@@ -355,9 +364,7 @@ static int assign_operands(struct arguments *a, int n, char **operand, struct er
 		a->glob = operand[i++];
 	if (i + 1 == n)
 		return 0;
-	for (size_t k = 0; k < N_LISTINGS; k++)
-		names[k] = listings[k].what;
-	near = options_nearest(operand[0], names, N_LISTINGS);
+	near = nearest_listing(operand[0]);
 	return error_set(e, EINVAL, "'%s' cannot be listed%s%s%s; --help says what can", operand[0],
 			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -389,15 +396,12 @@ static const struct options_spec spec = {
 /* An empty list is an answer, unless a name was given. */
 static int complain_empty(const struct arguments *a)
 {
-	const char *names[N_LISTINGS], *near;
+	const char *near = a->glob ? nearest_listing(a->glob) : NULL;
 
 	if (!a->glob) {
 		cmd_complain(spec.name, "%s: no %s", a->path, a->listing->what);
 		return 0;
 	}
-	for (size_t k = 0; k < N_LISTINGS; k++)
-		names[k] = listings[k].what;
-	near = options_nearest(a->glob, names, N_LISTINGS);
 	cmd_complain(spec.name, "%s: none of its %s is named '%s'%s%s%s", a->path ? a->path : "pmrep",
 		     a->listing->what, a->glob, near ? "; did you mean the list of " : "", near ? near : "",
 		     near ? "?" : "");

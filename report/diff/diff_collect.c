@@ -154,8 +154,8 @@ static uint32_t find_series(struct diff_data *d, const struct diff_series *as)
 			d->series[found].order = as->order;
 		return found;
 	}
-	if (key.err || names_set(&d->names, buf_str(&key), (uint32_t)d->n))
-		memory_ends();
+	memory_whole(&key);
+	memory_done(names_set(&d->names, buf_str(&key), (uint32_t)d->n));
 	memory_room(&d->series, d->n, sizeof(*d->series));
 	more = &d->series[d->n];
 	*more = *as;

@@ -250,12 +250,11 @@ static void grid_cell(struct grid *g, struct buf *text, const char *color, bool 
 static void grid_end(struct grid *g, const struct diff_report *x)
 {
 	size_t before = g->out->len;
-	int err = g->table ? table_print(g->table, x->width, true, x->colors, g->out) : 0;
 
+	if (g->table)
+		memory_done(table_print(g->table, x->width, true, x->colors, g->out));
 	if (g->out->len > before || !g->table)
 		buf_addstr(g->out, g->table ? "\n" : "\n\n");
-	if (err && !g->out->err)
-		g->out->err = err;
 	table_free(g->table);
 }
 

@@ -165,20 +165,6 @@ static void put_config(const struct pm_model *m, const char *name, struct buf *o
 		buf_printf(out, "%s%s", i ? "," : "", seen[i]);
 }
 
-static void put_topology(const struct pm_topology *t, struct buf *out)
-{
-	struct topology_counts c = topology_count(t);
-	const struct {
-		const char *name;
-		uint32_t n;
-	} thing[] = { { "CPU", c.cpus }, { "core", c.cores }, { "package", c.packages }, { "node", c.nodes } };
-
-	for (size_t i = 0; i < sizeof(thing) / sizeof(*thing); i++)
-		if (thing[i].n && thing[i].n != UINT32_MAX)
-			buf_printf(out, "%s%u %s%s", out->len ? ", " : "", thing[i].n, thing[i].name,
-				   plural(thing[i].n));
-}
-
 static void take_event_names(struct diff_recording *r, const struct pm_model *m)
 {
 	r->event = memory_new(m->n_counters, sizeof(*r->event));
@@ -244,7 +230,7 @@ static void take_facts(struct scanner *s)
 			put_config(m, facts[f].config, &text);
 		set_fact(r, (enum diff_fact)f, &text);
 	}
-	put_topology(&m->topology, &text);
+	topology_put(topology_count(&m->topology), &text);
 	set_fact(r, DIFF_TOPOLOGY, &text);
 	/* Kernels differ slightly in what they leave. */
 	if (pm_map_get(header, PM_HEADER_MEMORY))

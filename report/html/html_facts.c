@@ -147,19 +147,9 @@ static void add_machine(struct html_recording *r, const struct pm_model *m)
 
 	buf_addstr(&text, word(m, word(m, PM_HEADER_CPU_MODEL)[0] ? PM_HEADER_CPU_MODEL : PM_HEADER_ARCH));
 	add(r, "Processor", &text);
-	const struct {
-		uint32_t n;
-		const char *thing;
-	} things[] = { { c.cpus, "CPU" },
-		       { c.cores, "core" },
-		       { c.packages, "package" },
-		       { c.nodes, "node" },
-		       { c.offline, "offline CPU" } };
-
-	for (size_t i = 0; i < sizeof(things) / sizeof(*things); i++)
-		if (things[i].n && things[i].n != UINT32_MAX)
-			buf_printf(&text, "%s%u %s%s", text.len ? ", " : "", things[i].n, things[i].thing,
-				   plural(things[i].n));
+	topology_put(c, &text);
+	if (c.offline)
+		buf_printf(&text, "%s%u offline CPU%s", text.len ? ", " : "", c.offline, plural(c.offline));
 	if (memory)
 		buf_printf(&text, "%s%.1f GB of memory", text.len ? ", " : "", (double)memory / 1e9);
 	add(r, "Size", &text);

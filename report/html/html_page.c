@@ -1178,8 +1178,8 @@ bool html_page_part(const struct html_page *p, const char *name, size_t len, str
 	return false;
 }
 
-/* The page before the numbers, which are in base64, and after them. 0 or -errno. */
-static int page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e)
+/* The page before the numbers, which are in base64, and after them. */
+static void page_text(const struct html_page *p, struct buf *before, struct buf *after)
 {
 	const char *at = html_page_begin, *mark;
 	struct buf *out = before;
@@ -1193,12 +1193,11 @@ static int page_text(const struct html_page *p, struct buf *before, struct buf *
 		if (mark && mark - at == 7 && !memcmp(at, "numbers", 7))
 			out = after;
 		else if (!mark || !html_page_part(p, at, (size_t)(mark - at), out))
-			return error_set(e, EINVAL, "the page template has an unknown part");
+			abort(); /* the template is compiled in */
 	}
 	buf_add(out, at, (size_t)(html_page_end - at));
 	memory_whole(before);
 	memory_whole(after);
-	return 0;
 }
 
 /* ---- the numbers ---- */
@@ -1411,13 +1410,13 @@ static int fit(struct html_page *p, struct buf *before, struct buf *after, struc
 {
 	SCOPED(buf_release) struct buf least = BUF_INIT;
 	uint64_t words = p->max_bytes / 10 * 6, bytes;
-	int err = page_text(p, before, after, e);
 
+	page_text(p, before, after);
 	/* If text alone fills the page, less of it leaves room for numbers. */
-	while (!err && before->len + after->len > words &&
+	while (before->len + after->len > words &&
 	       reduce_text(p, (double)words / (double)(before->len + after->len), 100, 500))
-		err = page_text(p, before, after, e);
-	while (!err && (bytes = before->len + after->len + NOTES_ROOM + numbers_bytes(p)) > p->max_bytes) {
+		page_text(p, before, after);
+	while ((bytes = before->len + after->len + NOTES_ROOM + numbers_bytes(p)) > p->max_bytes) {
 		bool had_far = p->far.bytes, less = reduce(p);
 
 		if (!less && !reduce_text(p, .5, METRICS_LEAST, ROWS_LEAST)) {
@@ -1429,9 +1428,9 @@ static int fit(struct html_page *p, struct buf *before, struct buf *after, struc
 		}
 		/* What is left out needs no names either. */
 		if (!less || (had_far && !p->far.bytes))
-			err = page_text(p, before, after, e);
+			page_text(p, before, after);
 	}
-	return err;
+	return 0;
 }
 
 int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
@@ -1444,8 +1443,7 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 	if ((err = fit(p, &before, &after, e)))
 		return err;
 	say_reduced(p);
-	if ((err = page_text(p, &before, &after, e)))
-		return err;
+	page_text(p, &before, &after);
 	err = outfile_write(out, before.data, before.len);
 	if (!err)
 		err = write_numbers(p, out);

@@ -95,7 +95,7 @@ static void key_of(uint32_t metric, uint32_t row, char *key, size_t size)
 	snprintf(key, size, "%u:%u", metric, row);
 }
 
-bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
+static bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
 {
 	char key[24];
 

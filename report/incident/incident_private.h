@@ -59,7 +59,6 @@ void store_release(struct incident_store *s);
 void store_bins(struct incident_store *s, uint32_t bins);
 /* The place of a series, added if new; PM_NONE: there is no room. */
 uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row);
-bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place);
 /* Reads the recording. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
 		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e);

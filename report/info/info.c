@@ -94,6 +94,19 @@ struct topology_counts topology_count(const struct pm_topology *t)
 	return c;
 }
 
+void topology_put(struct topology_counts c, struct buf *out)
+{
+	const struct {
+		const char *name;
+		uint32_t n;
+	} thing[] = { { "CPU", c.cpus }, { "core", c.cores }, { "package", c.packages }, { "node", c.nodes } };
+
+	for (size_t i = 0; i < sizeof(thing) / sizeof(*thing); i++)
+		if (thing[i].n && thing[i].n != UINT32_MAX)
+			buf_printf(out, "%s%u %s%s", out->len ? ", " : "", thing[i].n, thing[i].name,
+				   plural(thing[i].n));
+}
+
 /* ---- privacy ---- */
 
 static void reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what, uint64_t n)

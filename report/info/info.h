@@ -15,6 +15,8 @@ struct topology_counts {
 	uint32_t types;
 };
 struct topology_counts topology_count(const struct pm_topology *t);
+/* Appends "8 CPUs, 4 cores, 1 package, 1 node", as far as they are known. */
+void topology_put(struct topology_counts c, struct buf *out);
 
 /* Takes the report part by part. */
 struct info_column {
