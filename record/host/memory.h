@@ -21,19 +21,22 @@ static inline int64_t memory_must(int64_t result)
 	return result;
 }
 
-/* Zeroed, and never NULL, not even for no elements. */
-static inline void *memory_new(size_t n, size_t size)
+static inline void *memory_checked(void *p)
 {
-	void *p = calloc(n ? n : 1, size);
-
 	if (!p)
 		memory_ends(ENOMEM);
 	return p;
 }
 
+/* Zeroed, and never NULL, not even for no elements. */
+static inline void *memory_new(size_t n, size_t size)
+{
+	return memory_checked(calloc(n ? n : 1, size));
+}
+
 static inline char *memory_text(const char *text)
 {
-	return memcpy(memory_new(strlen(text) + 1, 1), text, strlen(text));
+	return memory_checked(strdup(text));
 }
 
 /* array_room() */

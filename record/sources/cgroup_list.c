@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "format/model.h"
+#include "record/host/memory.h"
 #include "record/host/mounts.h"
+#include "record/sources/textfile.h"
 
 /* Descriptors that each takes: its directory and cpu.stat. A quarter of all is for cgroups; if there are few, no
  * other file stays open. */
@@ -77,9 +79,8 @@ static void add(struct cgroup_list *l, const char *path, int dir)
 
 static void close_files(struct cgroup *c, int from)
 {
-	for (int i = from; i < CGROUP_FILES; i++) {
+	for (int i = from; i < CGROUP_FILES; i++)
 		fd_close(&c->fd[i]);
-	}
 }
 
 static void drop(struct cgroup *c)
@@ -141,15 +142,6 @@ static bool look_below(struct cgroup_list *l, struct cgroup *c)
 
 /* ---- a cgroup ---- */
 
-static uint64_t number_at(const char *at)
-{
-	uint64_t v = 0;
-
-	while (*at >= '0' && *at <= '9')
-		v = v * 10 + (uint64_t)(*at++ - '0');
-	return v;
-}
-
 /* Adds up the field over the lines that have it. False: none has. */
 static bool take_field(const char *text, const char *line, const char *word, uint64_t *sum)
 {
@@ -158,14 +150,12 @@ static bool take_field(const char *text, const char *line, const char *word, uin
 
 	*sum = 0;
 	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-		const char *end = at + strcspn(at, "\n"), *found;
+		const char *end = at + strcspn(at, "\n"), *found = strncmp(at, line, begin) ? NULL : strstr(at, word);
+		uint64_t v;
 
-		if (strncmp(at, line, begin))
+		if (!found || found >= end || !text_digits(found + len, &v))
 			continue;
-		found = strstr(at, word);
-		if (!found || found >= end || found[len] < '0' || found[len] > '9')
-			continue;
-		*sum += number_at(found + len);
+		*sum += v;
 		any = true;
 	}
 	return any;
@@ -278,11 +268,7 @@ int cgroup_list_init(struct cgroup_list *l, const struct root *root)
 	l->keep = files.rlim_cur > FILES_FEW;
 	if (files.rlim_cur / (4 * FILES_EACH) < l->most)
 		l->most = (uint32_t)(files.rlim_cur / (4 * FILES_EACH)) + 1;
-	l->cgroup = calloc(l->most, sizeof(*l->cgroup));
-	if (!l->cgroup) {
-		close(dir);
-		return -ENOMEM;
-	}
+	l->cgroup = memory_new(l->most, sizeof(*l->cgroup));
 	add(l, "/", dir);
 	/* Only a cgroup with a parent has this file. */
 	l->whole = faccessat(dir, "cgroup.events", F_OK, 0) != 0;

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
+#include "record/sources/textfile.h"
 
 #define SPARE_FILES 64
 #define HELD_STEP   256 /* the limit is queried after this many files */
@@ -22,25 +24,17 @@ struct filegrid *filegrid_new(struct plan *p)
 {
 	struct filegrid *g = calloc(1, sizeof(*g));
 
-	if (!g)
-		return NULL;
-	g->root = p->root;
+	if (g)
+		g->root = p->root;
 	return g;
-}
-
-static void drop_last(struct filegrid *g)
-{
-	g->n--;
-	fd_close(&g->cell[g->n].fd);
-	free(g->cell[g->n].path);
 }
 
 static void filegrid_free(struct filegrid *g)
 {
-	if (!g)
-		return;
-	while (g->n)
-		drop_last(g);
+	while (g->n) {
+		fd_close(&g->cell[--g->n].fd);
+		free(g->cell[g->n].path);
+	}
 	free(g->cell);
 	free(g->part);
 	free(g);
@@ -48,19 +42,12 @@ static void filegrid_free(struct filegrid *g)
 
 int filegrid_parse(const char *text, uint64_t *value)
 {
-	const char *p = text;
-	bool minus;
-	uint64_t v = 0;
+	const char *p = text + strspn(text, " ");
+	bool minus = *p == '-';
+	uint64_t v;
 
-	while (*p == ' ')
-		p++;
-	minus = *p == '-';
-	p += minus;
-	if (*p < '0' || *p > '9')
-		return -EINVAL;
-	for (; *p >= '0' && *p <= '9'; p++)
-		v = v * 10 + (uint64_t)(*p - '0');
-	if (*p != '\n' && *p != '\0' && *p != ' ')
+	p = text_digits(p + minus, &v);
+	if (!p || (*p != '\n' && *p != '\0' && *p != ' '))
 		return -EINVAL;
 	*value = minus ? 0 - v : v;
 	return 0;
@@ -217,19 +204,35 @@ static bool stays_open(struct filegrid *g, int fd)
 	return g->held_to || may_hold((uint64_t)fd);
 }
 
-/* Begins the cell behind the last one, which counts once `n` is raised, and writes its path. 0 or -errno. */
-__attribute__((format(printf, 7, 0))) static int begin_cell(struct filegrid *g, int64_t counter, int64_t instance,
-							    uint32_t cpu, uint64_t range, char path[PATH_MAX],
-							    const char *format, va_list ap)
+/* Begins the cell behind the last one, which counts once `n` is raised, and writes its path; NULL: an error. */
+__attribute__((format(printf, 7, 0))) static struct filecell *begin_cell(struct filegrid *g, int64_t counter,
+									 int64_t instance, uint32_t cpu,
+									 uint64_t range, char path[PATH_MAX],
+									 const char *format, va_list ap)
 {
-	if (counter < 0 || instance < 0)
-		return (int)(counter < 0 ? counter : instance);
-	if (array_room(&g->cell, g->n, sizeof(*g->cell)))
-		return -ENOMEM;
+	int err = counter < 0  ? (int)counter :
+		  instance < 0 ? (int)instance :
+				 array_room(&g->cell, g->n, sizeof(*g->cell));
+
 	vsnprintf(path, PATH_MAX, format, ap);
+	g->err = g->err ? g->err : err;
+	if (err)
+		return NULL;
 	g->cell[g->n] = (struct filecell){
 		.fd = -1, .cpu = cpu, .counter = (uint32_t)counter, .instance = (uint32_t)instance, .range = range
 	};
+	return &g->cell[g->n];
+}
+
+/* Ends what begin_cell() began: it counts if its path can be kept. */
+static int end_cell(struct filegrid *g, struct filecell *f, const char *path)
+{
+	f->path = strdup(path);
+	if (!f->path) {
+		fd_close(&f->fd);
+		return g->err = -ENOMEM;
+	}
+	g->n++;
 	return 0;
 }
 
@@ -243,11 +246,10 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 	int err;
 
 	va_start(ap, format);
-	err = begin_cell(g, counter, instance, cpu, range, path, format, ap);
+	f = begin_cell(g, counter, instance, cpu, range, path, format, ap);
 	va_end(ap);
-	if (err)
-		return err;
-	f = &g->cell[g->n];
+	if (!f)
+		return g->err;
 	f->fd = root_open(g->root, "%s", path);
 	if (f->fd == -EMFILE && may_hold(0))
 		f->fd = root_open(g->root, "%s", path);
@@ -256,36 +258,28 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 	g->run = g->n && f[-1].instance == f->instance ? g->run + 1 : 0;
 	f->by_turns = !stays_open(g, f->fd);
 	err = read_number(f->fd, &v);
-	f->path = err ? NULL : strdup(path);
-	if (!f->path || f->by_turns) {
-		close(f->fd);
-		f->fd = -1;
-	}
-	if (!f->path)
-		return err ? err : -ENOMEM;
-	unwrap(f, v);
-	g->n++;
-	return 0;
-}
-
-int filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
-{
-	char path[PATH_MAX];
-	va_list ap;
-	int err;
-
-	va_start(ap, format);
-	err = begin_cell(g, counter, instance, PM_NONE, range, path, format, ap);
-	va_end(ap);
+	if (err || f->by_turns)
+		fd_close(&f->fd);
 	if (err)
 		return err;
-	g->cell[g->n].by_turns = true;
-	g->cell[g->n].path = strdup(path);
-	if (!g->cell[g->n].path)
-		return -ENOMEM;
+	unwrap(f, v);
+	return end_cell(g, f, path);
+}
+
+void filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
+{
+	struct filecell *f;
+	char path[PATH_MAX];
+	va_list ap;
+
+	va_start(ap, format);
+	f = begin_cell(g, counter, instance, PM_NONE, range, path, format, ap);
+	va_end(ap);
+	if (!f)
+		return;
+	f->by_turns = true;
 	g->run = 0;
-	g->n++;
-	return 0;
+	end_cell(g, f, path);
 }
 
 /* Ids in the order of their first occurrence. */
@@ -365,16 +359,16 @@ static int64_t make_group(struct filegrid *g, struct plan *p)
 	return id;
 }
 
-/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed. 0 or -errno.
- */
-static int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
+int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list)
 {
 	uint32_t turns = 0;
 	int64_t id;
 
-	if (!g->n) {
+	if (!g->n || g->err) {
+		int err = g->err;
+
 		filegrid_free(g);
-		return 0;
+		return err;
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 		turns += g->cell[i].by_turns && g->cell[i].seen;
@@ -407,29 +401,19 @@ static int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid *
 	return 0;
 }
 
-int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err)
-{
-	if (!err)
-		return filegrid_commit(g, p, list);
-	filegrid_free(g);
-	return err;
-}
-
 int filegrid_plan(struct source *s, struct plan *p, struct error *e)
 {
 	const struct filegrid_folder *f = s->ops->folder;
-	struct filegrid *g = filegrid_new(p), *list = NULL;
+	struct filegrid *g = memory_checked(filegrid_new(p)), *list = NULL;
 	uint32_t refused = p->model->n_probes;
 	SCOPED(root_list_free) char **entry = NULL;
-	int n, err = g ? 0 : -ENOMEM;
+	int n = root_list(p->root, &entry, "%s", f->path), err;
 
-	n = root_list(p->root, &entry, "%s", f->path);
-	for (int i = 0; i < n && err >= 0; i++)
+	g->min_period_ns = f->min_period_ns;
+	for (int i = 0; i < n; i++)
 		if (!f->prefix || !strncmp(entry[i], f->prefix, strlen(f->prefix)))
-			err = f->add(g, p, entry[i]);
-	if (g)
-		g->min_period_ns = f->min_period_ns;
-	err = filegrid_finish(g, p, &list, err < 0 ? err : 0);
+			f->add(g, p, entry[i]);
+	err = filegrid_finish(g, p, &list);
 	if (err || list || p->model->n_probes > refused)
 		return err;
 	return filegrid_refused(p, n < 0 ? n : -ENOENT, f->hint, f->what);

@@ -40,6 +40,7 @@ struct filegrid {
 	const struct root *root;
 	struct filecell *cell; /* owned */
 	uint32_t n;
+	int err; /* the first error of adding that is none of a file's: filegrid_finish() returns it */
 	/* The counts are divided by time: a matrix is read by instance, each with its own time, so that a late one
 	 * does not affect others. */
 	bool own_times;
@@ -59,21 +60,20 @@ struct filegrid {
 struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
 /* Whether the file has a number, before counters and instances are added for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Opens the file and reads it once. `counter` and `instance` are ids, or the -errno of making them, which it returns.
- * 0, or -errno if it cannot be read now: then nothing is added. Numbers that decide for others come first. */
+/* Opens the file and reads it once. `counter` and `instance` are ids, or the -errno of making them. 0, or -errno if
+ * it cannot be read now: then nothing is added. Numbers that decide for others come first. */
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a file that cannot be read now, but that others are added up with: each reading tries it. */
-int filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
+void filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err
- * 0); an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */
-int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);
+/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed, and one that
+ * an error ended. 0 or -errno. */
+int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list);
 /* The files in a folder's entries, such as /sys/class/thermal/thermal_zone0. */
 struct filegrid_folder {
 	const char *path, *prefix; /* prefix of the entries that matter; NULL: all do */
-	/* Adds what an entry has. 0 or more, or -errno. */
-	int (*add)(struct filegrid *g, struct plan *p, const char *entry);
+	void (*add)(struct filegrid *g, struct plan *p, const char *entry); /* what an entry has */
 	uint64_t min_period_ns;
 	const char *what, *hint; /* for the refusal if nothing was there; hint may be NULL */
 };

@@ -6,6 +6,7 @@
 
 #include "common/catalog/catalog.h"
 #include "record/host/lock.h"
+#include "record/host/memory.h"
 
 #define SHORTEST_NS 1000000000u
 #define LATE_MOST   8 /* readings that wait for the writer */
@@ -16,17 +17,13 @@ struct ranking_page {
 	char *row; /* owned: RANKING_ROWS of row_size */
 };
 
-int ranking_init(struct ranking *r)
+void ranking_init(struct ranking *r)
 {
 	pthread_mutex_init(&r->lock, NULL);
-	r->late = calloc(LATE_MOST + 1, sizeof(*r->late));
-	for (int i = 0; r->late && i <= LATE_MOST; i++) {
-		r->late[i].row = calloc(RANKING_ROWS, r->row_size);
-		if (!r->late[i].row)
-			return -ENOMEM;
-	}
-	r->taken = r->late ? &r->late[LATE_MOST] : NULL;
-	return r->late ? 0 : -ENOMEM;
+	r->late = memory_new(LATE_MOST + 1, sizeof(*r->late));
+	for (int i = 0; i <= LATE_MOST; i++)
+		r->late[i].row = memory_new(RANKING_ROWS, r->row_size);
+	r->taken = &r->late[LATE_MOST];
 }
 
 void ranking_release(struct ranking *r)
@@ -79,17 +76,17 @@ int ranking_counters(struct ranking *r, struct plan *p)
 	return 0;
 }
 
-int ranking_new(struct source *s, struct plan *p, size_t size)
+void *ranking_new(struct source *s, struct plan *p, size_t size)
 {
 	uint64_t interval = p->options->sample.interval_ns;
 
-	if (interval && interval < SHORTEST_NS)
-		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "read at intervals of 1 s and more");
-	s->data = calloc(1, size);
-	return s->data ? 0 : -ENOMEM;
+	if (!interval || interval >= SHORTEST_NS)
+		return s->data = memory_new(1, size);
+	memory_must(plan_refused(p, PM_REASON_NOT_READ, "-i 1", "read at intervals of 1 s and more"));
+	return NULL;
 }
 
-int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late)
+void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late)
 {
 	uint32_t counter[RANKING_VALUES], instance = p->system_instance;
 	struct pm_group g = { .source = (char *)r->source,
@@ -97,21 +94,14 @@ int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key,
 			      .n_counters = n_cells,
 			      .instance = &instance,
 			      .n_instances = 1 };
-	int64_t id = 0;
-	int err;
 
-	for (uint32_t i = 0; i < n_cells && id >= 0; i++) {
-		id = plan_counter(p, catalog_find(r->source, cell_key[i]));
-		counter[i] = (uint32_t)id;
-	}
-	err = id < 0 || late ? 0 : ranking_counters(r, p);
-	id = err ? err : id < 0 ? id : pm_model_add_group(p->model, &g);
-	if (id < 0)
-		return (int)id;
-	r->unit.group = r->own_group = (uint32_t)id;
+	for (uint32_t i = 0; i < n_cells; i++)
+		counter[i] = (uint32_t)memory_must(plan_counter(p, catalog_find(r->source, cell_key[i])));
+	if (!late)
+		memory_must(ranking_counters(r, p));
+	r->unit.group = r->own_group = (uint32_t)memory_must(pm_model_add_group(p->model, &g));
 	r->unit.cpu = PM_NONE;
 	plan_add_unit(p, &r->unit);
-	return 0;
 }
 
 /* ---- on the writer's thread ---- */

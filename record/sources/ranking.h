@@ -41,15 +41,15 @@ struct ranking {
 	uint16_t status[2 + RANKING_VALUES * RANKING_ROWS];
 };
 
-/* Set the members before `own_group`, and the unit's `read`, first. 0 or -ENOMEM. */
-int ranking_init(struct ranking *r);
+/* Set the members before `own_group`, and the unit's `read`, first. */
+void ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
 /* Makes source->data, `size` bytes of zeros; if the interval is too short for readings a refusal says so, and it
- * stays NULL. 0 or -errno. */
-int ranking_new(struct source *s, struct plan *p, size_t size);
+ * stays NULL; returns it. */
+void *ranking_new(struct source *s, struct plan *p, size_t size);
 /* Adds the unit that reads, with a group of its own for the whole system: counters of these keys, of which the first
- * is the number of the reading. Those of the table come with it, or with the first table (`late`). 0 or -errno. */
-int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);
+ * is the number of the reading. Those of the table come with it, or with the first table (`late`). */
+void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);
 
 /* Adds the counters of the table, for one that comes with the group of another. 0 or -errno. */
 int ranking_counters(struct ranking *r, struct plan *p);

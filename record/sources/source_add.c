@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "record/host/memory.h"
 #include "record/plan/add.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "record/sources/filegrid.h"
-#include "record/sources/msr_device.h"
-#include "record/sources/msr_place.h"
+#include "record/sources/msr.h"
 
 #define TELEMETRY "/sys/class/intel_pmt"
 #define CPU_FILES "/sys/devices/system/cpu/cpu"
@@ -117,12 +117,12 @@ static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 	return id;
 }
 
-static int refuse(struct plan *p, const struct add *a, int err, const char *hint)
+static void refuse(struct plan *p, const struct add *a, int err, const char *hint)
 {
 	uint16_t why = err == -ENOENT ? PM_REASON_NOT_SUPPORTED : msr_reason(err);
-	int64_t id = add_counter(p, a, why);
 
-	return id < 0 ? (int)id : plan_refused(p, why, hint, "%s", a->name);
+	memory_must(add_counter(p, a, why));
+	plan_refused(p, why, hint, "%s", a->name);
 }
 
 /* ---- registers ---- */
@@ -206,21 +206,18 @@ static int add_msr_group(struct add_source *d, struct plan *p, uint32_t first, u
 	return id < 0 ? (int)id : err;
 }
 
-static int plan_msr(struct add_source *d, struct plan *p, const struct add *a)
+static void plan_msr(struct add_source *d, struct plan *p, const struct add *a)
 {
 	uint32_t first = d->n;
-	int err = 0, why = -ENODEV;
+	int why = -ENODEV;
 	char text[256];
-	int64_t counter;
 
-	for (size_t i = 0; i < p->cpus.n && !err; i++)
-		err = try_place(d, p, a, p->cpus.cpu[i], &why);
-	if (err)
-		return err;
+	for (size_t i = 0; i < p->cpus.n; i++)
+		memory_must(try_place(d, p, a, p->cpus.cpu[i], &why));
 	if (d->n == first)
-		return refuse(p, a, why, why == -EIO ? NULL : msr_hint(p->root, why, text, sizeof(text)));
-	counter = add_counter(p, a, 0);
-	return counter < 0 ? (int)counter : add_msr_group(d, p, first, (uint32_t)counter);
+		refuse(p, a, why, why == -EIO ? NULL : msr_hint(p->root, why, text, sizeof(text)));
+	else
+		memory_must(add_msr_group(d, p, first, (uint32_t)memory_must(add_counter(p, a, 0))));
 }
 
 /* The CPU that stood for a core or package is gone: another one takes over, under the same instance. */
@@ -280,45 +277,39 @@ static const char *per_cpu_part(const char *path)
 	return digits && at[digits] == '/' ? at + digits + 1 : NULL;
 }
 
-static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
+static void plan_path(struct add_source *d, struct plan *p, const struct add *a)
 {
 	const char *part = per_cpu_part(a->text);
 	struct filegrid *g;
 	int64_t counter;
-	int err = 0;
+	int err = part ? filegrid_try(&d->named, CPU_FILES "%u/%s", p->cpus.cpu[0], part) :
+			 filegrid_try(&d->named, "%s", a->text);
 
-	if (part)
-		err = filegrid_try(&d->named, CPU_FILES "%u/%s", p->cpus.cpu[0], part);
-	else
-		err = filegrid_try(&d->named, "%s", a->text);
-	if (err)
-		return refuse(p, a, err,
-			      err == -EACCES ? "run pmrec as root" :
-			      err == -EINVAL ? "a regular file that starts with a number" :
-					       NULL);
-	g = filegrid_new(p);
-	if (g)
-		g->root = &d->named;
-	counter = g ? add_counter(p, a, 0) : -ENOMEM;
-	if (counter < 0)
-		err = (int)counter;
-	else if (!part)
-		err = filegrid_add(g, (uint32_t)counter, p->system_instance, PM_NONE, 0, "%s", a->text);
-	for (size_t i = 0; i < p->cpus.n && part && !err; i++) {
+	if (err) {
+		refuse(p, a, err,
+		       err == -EACCES ? "run pmrec as root" :
+		       err == -EINVAL ? "a regular file that starts with a number" :
+					NULL);
+		return;
+	}
+	g = memory_checked(filegrid_new(p));
+	g->root = &d->named;
+	counter = add_counter(p, a, 0);
+	if (!part)
+		filegrid_add(g, counter, p->system_instance, PM_NONE, 0, "%s", a->text);
+	for (size_t i = 0; i < p->cpus.n && part; i++) {
 		struct msr_place at;
 		bool known = false;
 
 		msr_place_of(p, msr_scope(a->scope), p->cpus.cpu[i], &at);
-		err = msr_place_instance(p, &at);
+		memory_must(msr_place_instance(p, &at));
 		for (uint32_t k = 0; k < g->n; k++)
 			known = known || g->cell[k].instance == at.instance;
 		/* If a CPU lacks the file, only its own value is missing. */
-		if (!err && !known &&
-		    filegrid_add(g, (uint32_t)counter, at.instance, at.cpu, 0, CPU_FILES "%u/%s", at.cpu, part) ==
-			    -ENOMEM)
-			err = -ENOMEM;
+		if (!known)
+			filegrid_add(g, counter, at.instance, at.cpu, 0, CPU_FILES "%u/%s", at.cpu, part);
 	}
-	return filegrid_finish(g, p, &d->grids, err);
+	memory_must(filegrid_finish(g, p, &d->grids));
 }
 
 /* ---- telemetry ---- */
@@ -364,77 +355,67 @@ static int64_t telemetry_instance(struct plan *p, const struct add *a)
 	return -ENOENT;
 }
 
-static int plan_telemetry(struct add_source *d, struct plan *p, const struct add *a)
+static void plan_telemetry(struct add_source *d, struct plan *p, const struct add *a)
 {
-	int64_t id = telemetry_instance(p, a), counter, group;
-	uint32_t instance = (uint32_t)id, counter_id;
+	int64_t id = telemetry_instance(p, a);
+	uint32_t instance = (uint32_t)id, counter;
 	struct pm_group g = {
-		.source = "add", .counter = &counter_id, .n_counters = 1, .instance = &instance, .n_instances = 1
+		.source = "add", .counter = &counter, .n_counters = 1, .instance = &instance, .n_instances = 1
 	};
 	struct add_unit *u;
 	uint64_t v;
 	int fd;
 
-	if (id < 0)
-		return id == -ENOENT ?
-			       refuse(p, a, -ENOENT, "another domain=: this machine has none with that number") :
-			       (int)id;
+	if (id == -ENOENT) {
+		refuse(p, a, -ENOENT, "another domain=: this machine has none with that number");
+		return;
+	}
+	memory_must(id);
 	fd = open_telemetry(p->root, &d->named, a);
-	if (fd < 0)
-		return refuse(p, a, fd,
-			      fd == -ENOENT ? "modprobe pmt_telemetry; see " TELEMETRY "/telem*/guid" :
-					      "run pmrec as root");
+	if (fd < 0) {
+		refuse(p, a, fd,
+		       fd == -ENOENT ? "modprobe pmt_telemetry; see " TELEMETRY "/telem*/guid" : "run pmrec as root");
+		return;
+	}
 	if (pread(fd, &v, sizeof(v), (off_t)a->offset) != sizeof(v)) {
 		close(fd);
-		return refuse(p, a, -EIO, "an offset within the telemetry file");
+		refuse(p, a, -EIO, "an offset within the telemetry file");
+		return;
 	}
-	u = calloc(1, sizeof(*u));
-	if (!u) {
-		close(fd);
-		return -ENOMEM;
-	}
-	*u = (struct add_unit){ .unit = { .cpu = PM_NONE, .read = unit_read, .release = unit_release },
+	counter = (uint32_t)memory_must(add_counter(p, a, 0));
+	u = memory_new(1, sizeof(*u));
+	*u = (struct add_unit){ .unit = { .group = (uint32_t)memory_must(pm_model_add_group(p->model, &g)),
+					  .cpu = PM_NONE,
+					  .read = unit_read,
+					  .release = unit_release },
 				.fd = fd,
 				.offset = (off_t)a->offset,
 				.lsb = a->lsb,
 				.mask = mask_of(a) };
-	counter = add_counter(p, a, 0);
-	counter_id = (uint32_t)counter;
-	group = counter < 0 ? counter : pm_model_add_group(p->model, &g);
-	if (group < 0) {
-		unit_release(&u->unit);
-		return (int)group;
-	}
-	u->unit.group = (uint32_t)group;
 	plan_add_unit(p, &u->unit);
-	return 0;
 }
 
 /* ---- the source ---- */
 
 static int add_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct add_source *d = calloc(1, sizeof(*d));
-	int err = d ? 0 : -ENOMEM;
+	struct add_source *d = s->data = memory_new(1, sizeof(*d));
 
-	s->data = d;
-	if (d) {
-		d->named = *p->root; /* which owns the prefix */
-		d->named.named = true;
-		msr_devices_init(&d->devices, p->root);
-		d->reader = msr_devices_reader(&d->devices);
-	}
-	for (size_t i = 0; i < p->options->n_added && !err; i++) {
+	d->named = *p->root; /* which owns the prefix */
+	d->named.named = true;
+	msr_devices_init(&d->devices, p->root);
+	d->reader = msr_devices_reader(&d->devices);
+	for (size_t i = 0; i < p->options->n_added; i++) {
 		const struct add *a = &p->options->added[i];
 
 		if (a->location == ADD_MSR)
-			err = plan_msr(d, p, a);
+			plan_msr(d, p, a);
 		else if (a->location == ADD_PATH)
-			err = plan_path(d, p, a);
+			plan_path(d, p, a);
 		else if (a->location == ADD_PMT)
-			err = plan_telemetry(d, p, a);
+			plan_telemetry(d, p, a);
 	}
-	return err ? error_sys(e, -err, "--add") : 0;
+	return 0;
 }
 
 static int add_update(struct source *s, struct plan *p, uint32_t cpu, bool online)

@@ -191,25 +191,22 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *ranked)
 
 static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 {
-	int err = ranking_new(s, p, sizeof(struct cgroups));
-	struct cgroups *d = s->data;
+	struct cgroups *d = ranking_new(s, p, sizeof(*d));
+	int err;
 
-	if (err || !d)
-		return err;
+	if (!d)
+		return 0;
 	d->ranking = (struct ranking){ .source = "cgroups",
 				       .key = key,
 				       .n_values = CGROUP_VALUES,
 				       .row_size = sizeof(struct row),
 				       .instance = new_instance,
 				       .unit.read = cgroups_read };
+	ranking_init(&d->ranking);
 	err = cgroup_list_init(&d->list, p->root);
-	if (!err)
-		err = ranking_init(&d->ranking);
 	/* What is used from now on counts. */
 	if (!err)
 		err = cgroups_read(&d->ranking.unit, NULL);
-	if (err == -ENOMEM)
-		return err;
 	/* Beside those of version 1 an empty hierarchy of version 2 stays empty. */
 	if (d->list.version1 && (err == -ENOENT || (!err && d->list.n == d->list.whole)))
 		return plan_refused(p, PM_REASON_NOT_SUPPORTED,
@@ -224,7 +221,8 @@ static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->last_number)
 			d->last_number = p->model->instance[i].number;
 	/* Most machines that have none now will have none later. */
-	return ranking_plan(&d->ranking, p, cell_key, CELLS, d->list.n == d->list.whole);
+	ranking_plan(&d->ranking, p, cell_key, CELLS, d->list.n == d->list.whole);
+	return 0;
 }
 
 static void cgroups_release(struct source *s)

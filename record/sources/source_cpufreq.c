@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 
 #define SYS_CPU "/sys/devices/system/cpu/"
 
-/* One-time values; numbers stay numbers. 0, -ENOENT if there is no such file, or another -errno of ours. */
-static int config(struct plan *p, const struct cpulist *cpus, const char *path, const char *name)
+/* One-time values; numbers stay numbers. False: there is no such file. */
+static bool config(struct plan *p, const struct cpulist *cpus, const char *path, const char *name)
 {
 	char line[256];
 	uint64_t v;
@@ -17,9 +18,10 @@ static int config(struct plan *p, const struct cpulist *cpus, const char *path, 
 	struct pm_value value;
 
 	if (err || !line[0])
-		return err == -ENOENT ? err : 0;
+		return err != -ENOENT;
 	value = filegrid_parse(line, &v) ? pm_text(line) : pm_u64(v);
-	return cpus ? plan_config_cpus(p, cpus, value, "%s", name) : plan_fact(p, value, "%s", name);
+	memory_must(cpus ? plan_config_cpus(p, cpus, value, "%s", name) : plan_fact(p, value, "%s", name));
+	return true;
 }
 
 static const struct {
@@ -55,27 +57,24 @@ static const struct {
 };
 
 /* The CPUs of the plan that share this CPU's directory cpufreq/. */
-static int read_policy(struct plan *p, uint32_t cpu, struct cpulist *policy)
+static void read_policy(struct plan *p, uint32_t cpu, struct cpulist *policy)
 {
 	char line[8192];
-	int err = 0;
+	struct pm_value text;
+	bool shared = !root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpufreq/related_cpus", cpu);
 
-	if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpufreq/related_cpus", cpu)) {
-		struct pm_value text = pm_text(line);
-
+	if (shared) {
+		text = pm_text(line);
 		for (char *blank = line; (blank = strchr(blank, ' '));)
 			*blank = ',';
 		if (!cpulist_parse(policy, line, false, NULL))
 			cpulist_intersect(policy, &p->cpus);
 		if (!cpulist_has(policy, cpu))
 			policy->n = 0;
-		err = cpulist_add(policy, cpu);
-		if (!err)
-			return plan_config_cpus(p, policy, text, "cpufreq.related_cpus");
-		pm_value_release(&text);
-		return err;
 	}
-	return cpulist_add(policy, cpu);
+	memory_must(cpulist_add(policy, cpu));
+	if (shared)
+		memory_must(plan_config_cpus(p, policy, text, "cpufreq.related_cpus"));
 }
 
 /* What is known from earlier CPUs. */
@@ -85,25 +84,23 @@ struct known {
 	bool policies;       /* one of them had a policy */
 };
 
-static int config_cpu(struct plan *p, uint32_t cpu, struct known *known)
+static void config_cpu(struct plan *p, uint32_t cpu, struct known *known)
 {
 	SCOPED(cpulist_release) struct cpulist one = { 0 }, policy = { 0 };
 	bool of_policy = !cpulist_has(&known->told, cpu), cppc = true;
 	char path[128];
-	int err = cpulist_add(&one, cpu);
 
-	if (of_policy && !err)
-		err = read_policy(p, cpu, &policy);
-	for (size_t k = 0; k < sizeof(cpu_file) / sizeof(cpu_file[0]) && !err; k++) {
+	memory_must(cpulist_add(&one, cpu));
+	if (of_policy)
+		read_policy(p, cpu, &policy);
+	for (size_t k = 0; k < sizeof(cpu_file) / sizeof(cpu_file[0]); k++) {
 		bool own = cpu_file[k].own, is_cppc = !strncmp(cpu_file[k].file, "acpi", 4);
 
 		if (known->absent >> k & 1 || (!own && !of_policy) || (is_cppc && !cppc))
 			continue;
 		snprintf(path, sizeof(path), SYS_CPU "cpu%u/%s", cpu, cpu_file[k].file);
-		err = config(p, own ? &one : &policy, path, cpu_file[k].name);
-		if (err != -ENOENT)
+		if (config(p, own ? &one : &policy, path, cpu_file[k].name))
 			continue;
-		err = 0;
 		if (!k)
 			of_policy = false;
 		else if (is_cppc) /* the firmware may describe only some CPUs */
@@ -112,68 +109,48 @@ static int config_cpu(struct plan *p, uint32_t cpu, struct known *known)
 			known->absent |= 1ull << k;
 	}
 	known->policies |= of_policy;
-	for (size_t i = 0; i < policy.n && !err; i++)
-		err = cpulist_add(&known->told, policy.cpu[i]);
-	return err;
-}
-
-static int config_all(struct plan *p)
-{
-	struct known known = { 0 };
-	int err = 0;
-
-	for (size_t k = 0; k < sizeof(system_file) / sizeof(system_file[0]) && !err; k++) {
-		err = config(p, NULL, system_file[k].file, system_file[k].name);
-		err = err == -ENOENT ? 0 : err;
-	}
-	for (size_t i = 0; i < p->cpus.n && !err; i++)
-		err = config_cpu(p, p->cpus.cpu[i], &known);
-	cpulist_release(&known.told);
-	return err;
+	for (size_t i = 0; i < policy.n; i++)
+		memory_must(cpulist_add(&known->told, policy.cpu[i]));
 }
 
 /* *why and `without`, which may be NULL, tell of CPUs that have no frequency; that a file is not there says least. */
-static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why, struct cpulist *without)
+static void add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why, struct cpulist *without)
 {
 	const struct catalog_counter *row = catalog_find("cpufreq", "scaling_cur_freq");
-	int64_t instance = plan_cpu_instance(p, cpu), counter;
+	int64_t instance = plan_cpu_instance(p, cpu);
 	int err;
 
-	if (instance < 0)
-		return (int)instance;
 	/* The counter exists once a CPU has the file. */
 	err = g->n ? 0 : filegrid_try(p->root, SYS_CPU "cpu%u/cpufreq/%s", cpu, row->key);
-	if (!err) {
-		counter = plan_counter(p, row);
-		if (counter < 0)
-			return (int)counter;
-		err = filegrid_add(g, counter, instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu, row->key);
-		/* Drivers have 0 for a frequency that they do not know (cpufreq_quick_get()). */
-		if (!err)
-			g->cell[g->n - 1].least = 1;
-	}
+	if (!err)
+		err = filegrid_add(g, plan_counter(p, row), instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu,
+				   row->key);
+	/* Drivers have 0 for a frequency that they do not know (cpufreq_quick_get()). */
+	if (!err)
+		g->cell[g->n - 1].least = 1;
 	if (err && (err != -ENOENT || !*why))
 		*why = err;
-	if (err && err != -ENOENT && err != -ENOMEM && without)
-		err = cpulist_add(without, cpu);
-	return err == -ENOMEM ? err : 0;
+	if (err && err != -ENOENT && without)
+		memory_must(cpulist_add(without, cpu));
 }
 
 static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = filegrid_new(p), *grids = NULL;
+	struct filegrid *g = memory_checked(filegrid_new(p)), *grids = NULL;
 	SCOPED(cpulist_release) struct cpulist without = { 0 };
 	SCOPED(buf_release) struct buf cpus = BUF_INIT;
-	int err = g ? 0 : -ENOMEM, why = 0;
+	struct known known = { 0 };
+	int why = 0;
 
-	for (size_t i = 0; i < p->cpus.n && !err; i++)
-		err = add_cpu(g, p, p->cpus.cpu[i], &why, &without);
-	err = filegrid_finish(g, p, &grids, err);
+	for (size_t i = 0; i < p->cpus.n; i++)
+		add_cpu(g, p, p->cpus.cpu[i], &why, &without);
+	memory_must(filegrid_finish(g, p, &grids));
 	s->data = grids;
-	if (!err)
-		err = config_all(p);
-	if (err)
-		return err;
+	for (size_t k = 0; k < sizeof(system_file) / sizeof(system_file[0]); k++)
+		config(p, NULL, system_file[k].file, system_file[k].name);
+	for (size_t i = 0; i < p->cpus.n; i++)
+		config_cpu(p, p->cpus.cpu[i], &known);
+	cpulist_release(&known.told);
 	if (!grids)
 		return filegrid_refused(p, why, "load a cpufreq driver; virtual machines often have none",
 					SYS_CPU "cpuN/cpufreq/scaling_cur_freq");
@@ -194,8 +171,8 @@ static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool o
 	g = filegrid_new(p);
 	if (!g)
 		return -ENOMEM;
-	err = add_cpu(g, p, cpu, &why, NULL);
-	err = filegrid_finish(g, p, &grids, err);
+	add_cpu(g, p, cpu, &why, NULL);
+	err = filegrid_finish(g, p, &grids);
 	s->data = grids;
 	return err;
 }

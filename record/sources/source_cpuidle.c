@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 
@@ -209,60 +210,47 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 	return kind->set->grid->n > before ? cpulist_add(&kind->cpus, cpu) : 0;
 }
 
-/* A fact about a state, the same for those CPUs. */
-static int config(struct plan *p, const struct cpulist *cpus, unsigned state, const char *name, const char *text,
-		  bool number)
-{
-	struct pm_value v = { 0 };
-
-	if (!number)
-		v = pm_text(text);
-	else if (filegrid_parse(text, &v.u64))
-		return 0;
-	else
-		v = pm_u64(v.u64);
-	return plan_config_cpus(p, cpus, v, "cpuidle.state%u.%s", state, name);
-}
-
-static int config_kind(struct plan *p, const struct idle_kind *kind)
+/* Facts about states, the same for those CPUs. */
+static void config_kind(struct plan *p, const struct idle_kind *kind)
 {
 	static const struct {
 		const char *file;
-		bool number;
-	} fact[] = { { "desc", false }, { "latency", true }, { "residency", true }, { "default_status", false } };
-	SCOPED(cpulist_release) struct cpulist one = { 0 };
+		bool number, each; /* each: it differs between CPUs */
+	} fact[] = { { "desc", false, false },
+		     { "latency", true, false },
+		     { "residency", true, false },
+		     { "default_status", false, false },
+		     { "disable", true, true } };
 	char line[128];
-	int err = 0;
+	uint64_t v;
 
-	for (unsigned k = 0; k < kind->set->n && kind->cpus.n && !err; k++) {
-		err = config(p, &kind->cpus, k, "name", kind->set->state[k].name, false);
-		for (size_t f = 0; f < sizeof(fact) / sizeof(fact[0]) && !err; f++)
-			if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s",
-				       kind->cpus.cpu[0], k, fact[f].file))
-				err = config(p, &kind->cpus, k, fact[f].file, line, fact[f].number);
-		/* Only this differs between CPUs. */
-		for (size_t i = 0; i < kind->cpus.n && !err; i++) {
-			one.n = 0;
-			err = cpulist_add(&one, kind->cpus.cpu[i]);
-			if (!err && !root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/disable",
-					       kind->cpus.cpu[i], k))
-				err = config(p, &one, k, "disable", line, true);
-		}
+	for (unsigned k = 0; k < kind->set->n && kind->cpus.n; k++) {
+		memory_must(plan_config_cpus(p, &kind->cpus, pm_text(kind->set->state[k].name),
+					     "cpuidle.state%u.name", k));
+		for (size_t f = 0; f < sizeof(fact) / sizeof(fact[0]); f++)
+			for (size_t i = 0; i < (fact[f].each ? kind->cpus.n : 1); i++) {
+				struct cpulist one = { .cpu = &kind->cpus.cpu[i], .n = 1 };
+
+				if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s",
+					      one.cpu[0], k, fact[f].file) ||
+				    (fact[f].number && filegrid_parse(line, &v)))
+					continue;
+				memory_must(plan_config_cpus(p, fact[f].each ? &one : &kind->cpus,
+							     fact[f].number ? pm_u64(v) : pm_text(line),
+							     "cpuidle.state%u.%s", k, fact[f].file));
+			}
 	}
-	return err;
 }
 
-static int config_system(struct plan *p)
+static void config_system(struct plan *p)
 {
 	static const char *const file[] = { "current_driver", "current_governor_ro", "current_governor",
 					    "low_power_idle_cpu_residency_us", "low_power_idle_system_residency_us" };
 	char line[64];
-	int err = 0;
 
-	for (size_t i = 0; i < sizeof(file) / sizeof(file[0]) && !err; i++)
+	for (size_t i = 0; i < sizeof(file) / sizeof(file[0]); i++)
 		if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpuidle/%s", file[i]))
-			err = plan_fact(p, pm_text(line), "cpuidle.%s", file[i]);
-	return err;
+			memory_must(plan_fact(p, pm_text(line), "cpuidle.%s", file[i]));
 }
 
 static int commit(struct cpuidle *d, struct plan *p, int err, bool facts)
@@ -272,7 +260,7 @@ static int commit(struct cpuidle *d, struct plan *p, int err, bool facts)
 
 		d->kinds = kind->next;
 		if (!err && facts)
-			err = config_kind(p, kind);
+			config_kind(p, kind);
 		cpulist_release(&kind->cpus);
 		free(kind);
 	}
@@ -280,7 +268,8 @@ static int commit(struct cpuidle *d, struct plan *p, int err, bool facts)
 		struct idle_set *set = d->sets;
 
 		d->sets = set->next;
-		err = filegrid_finish(set->grid, p, &d->grids, err);
+		set->grid->err = set->grid->err ? set->grid->err : err;
+		err = filegrid_finish(set->grid, p, &d->grids);
 		free(set);
 	}
 	return err;
@@ -288,18 +277,14 @@ static int commit(struct cpuidle *d, struct plan *p, int err, bool facts)
 
 static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct cpuidle *d = calloc(1, sizeof(*d));
-	int err = d ? 0 : -ENOMEM;
+	struct cpuidle *d = s->data = memory_new(1, sizeof(*d));
 
-	s->data = d;
-	if (!err)
-		err = config_system(p);
-	for (size_t i = 0; i < p->cpus.n && !err; i++)
-		err = add_cpu(d, p, p->cpus.cpu[i]);
-	if (d)
-		err = commit(d, p, err, true);
-	if (err || d->grids)
-		return err;
+	config_system(p);
+	for (size_t i = 0; i < p->cpus.n; i++)
+		memory_must(add_cpu(d, p, p->cpus.cpu[i]));
+	memory_must(commit(d, p, 0, true));
+	if (d->grids)
+		return 0;
 	return filegrid_refused(p, d->why ? d->why : -ENOENT,
 				"load a cpuidle driver; virtual machines often have none", SYS_CPU "cpuN/cpuidle");
 }

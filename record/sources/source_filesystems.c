@@ -7,6 +7,7 @@
 #include <sys/statfs.h>
 
 #include "common/array.h"
+#include "record/host/memory.h"
 #include "record/host/mounts.h"
 #include "record/plan/plan.h"
 
@@ -91,96 +92,67 @@ static bool is_wanted(const struct filesystems *d, const struct mount *m)
 	return wanted;
 }
 
-static int add_mount(struct filesystems *d, const struct plan *p, const struct mount *m)
+static void add_mount(struct filesystems *d, const struct plan *p, const struct mount *m)
 {
 	struct filesystem *fs;
 
-	if (array_room(&d->fs, d->n, sizeof(*d->fs)))
-		return -ENOMEM;
+	memory_room(&d->fs, d->n, sizeof(*d->fs));
 	fs = &d->fs[d->n];
-	*fs = (struct filesystem){ .what = strdup(m->what) };
-	if (!fs->what || asprintf(&fs->where, "%s%s", p->root->prefix, m->where) < 0) {
-		free(fs->what);
-		return -ENOMEM;
-	}
+	*fs = (struct filesystem){ .what = memory_text(m->what) };
+	if (asprintf(&fs->where, "%s%s", p->root->prefix, m->where) < 0)
+		memory_ends(ENOMEM);
 	if (!statfs(fs->where, &fs->first) && fs->first.f_blocks) {
 		d->n++;
-		return 0;
+		return;
 	}
 	free(fs->what);
 	free(fs->where);
-	return 0;
 }
 
-static int read_mounts(struct filesystems *d, const struct plan *p)
+static void read_mounts(struct filesystems *d, const struct plan *p)
 {
-	int err = 0;
-
-	for (int pass = 0; pass < 2 && !err; pass++) {
+	for (int pass = 0; pass < 2; pass++) {
 		SCOPED(buf_release) struct buf text = BUF_INIT;
 		char *at = NULL;
 		struct mount m;
 
 		if (mounts_read(p->root, &text) <= 0)
-			err = -ENOENT;
-		while (!err && mounts_next(&text, &at, &m)) {
+			return;
+		while (mounts_next(&text, &at, &m)) {
 			if (pass && is_wanted(d, &m)) {
-				err = add_mount(d, p, &m);
+				add_mount(d, p, &m);
 			} else if (!pass && is_one(m.type, remote, true)) {
-				err = array_room(&d->far, d->n_far, sizeof(*d->far));
-				if (!err && !(d->far[d->n_far] = strdup(m.where)))
-					err = -ENOMEM;
-				d->n_far += !err;
+				memory_room(&d->far, d->n_far, sizeof(*d->far));
+				d->far[d->n_far++] = memory_text(m.where);
 			}
 		}
 	}
-	return err;
-}
-
-static int add_group(struct filesystems *d, struct plan *p)
-{
-	SCOPED(scoped_free) uint32_t *instance = calloc(d->n, sizeof(*instance));
-	uint32_t counter[VALUES];
-	struct pm_group g = { .source = (char *)"filesystems",
-			      .flags = PM_GROUP_SHARED_TIME,
-			      .counter = counter,
-			      .n_counters = VALUES,
-			      .instance = instance,
-			      .n_instances = d->n };
-	int64_t id = instance ? 0 : -ENOMEM;
-
-	for (uint32_t k = 0; k < VALUES && id >= 0; k++) {
-		id = plan_counter(p, catalog_find("filesystems", key[k]));
-		counter[k] = (uint32_t)id;
-	}
-	for (uint32_t i = 0; i < d->n && id >= 0; i++) {
-		id = device_named(p, d->fs[i].where + strlen(p->root->prefix), i, false);
-		instance[i] = (uint32_t)id;
-	}
-	if (id >= 0)
-		id = pm_model_add_group(p->model, &g);
-	d->unit.group = id > 0 ? (uint32_t)id : 0;
-	return id < 0 ? (int)id : 0;
 }
 
 static int filesystems_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filesystems *d = calloc(1, sizeof(*d));
-	int err;
+	struct filesystems *d = s->data = memory_new(1, sizeof(*d));
+	SCOPED(scoped_free) uint32_t *instance = NULL;
+	uint32_t counter[VALUES];
+	struct pm_group g = { .source = (char *)"filesystems",
+			      .flags = PM_GROUP_SHARED_TIME,
+			      .counter = counter,
+			      .n_counters = VALUES };
 
-	if (!d)
-		return -ENOMEM;
-	s->data = d;
-	err = read_mounts(d, p);
-	if (err == -ENOENT || (!err && !d->n))
+	read_mounts(d, p);
+	if (!d->n)
 		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/mounts: no file system of a device");
-	if (!err)
-		err = add_group(d, p);
-	if (err)
-		return err;
-	d->unit.cpu = PM_NONE;
-	d->unit.min_period_ns = PERIOD_NS;
-	d->unit.read = filesystems_read;
+	g.instance = instance = memory_new(d->n, sizeof(*instance));
+	g.n_instances = d->n;
+	for (uint32_t k = 0; k < VALUES; k++)
+		counter[k] = (uint32_t)memory_must(plan_counter(p, catalog_find("filesystems", key[k])));
+	for (uint32_t i = 0; i < d->n; i++)
+		instance[i] =
+			(uint32_t)memory_must(device_named(p, d->fs[i].where + strlen(p->root->prefix), i, false));
+	d->unit = (struct unit){ .group = (uint32_t)memory_must(pm_model_add_group(p->model, &g)),
+				 .cpu = PM_NONE,
+				 .min_period_ns = PERIOD_NS,
+				 .read = filesystems_read };
 	plan_add_unit(p, &d->unit);
 	return 0;
 }

@@ -1,6 +1,5 @@
 /* Sensors: temperatures, fans, voltages, currents, power, energy; and thermal zones. */
 #include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,24 +13,13 @@
 /* ACPI's value for "unknown" (ACPI 6.5, 10.4.1 _PMM), from 1/1000 W; later kernels have ENODATA in its place. */
 #define POWER_UNKNOWN 4294967295000u
 
-/* The cell that was added last, if err is 0, has a number of that row. */
-static int bound(struct filegrid *g, const struct catalog_counter *row, int err)
-{
-	struct filecell *f = g->n ? &g->cell[g->n - 1] : NULL;
-
-	if (err || !f)
-		return err;
-	f->none = !strcmp(row->unit, "W") ? POWER_UNKNOWN : 0;
-	return 0;
-}
-
 /* Whether a temperature (1/1000 Cel) is none from the start. The reader judges later ones alike: sensor_may_say(). */
-static bool is_doubtful(const struct root *r, const char *path)
+static bool is_doubtful(const struct root *r, const char *above, const char *folder, const char *file)
 {
 	char line[32];
 	uint64_t v;
 
-	return !root_line(r, line, sizeof(line), "%s", path) && !filegrid_parse(line, &v) &&
+	return !root_line(r, line, sizeof(line), "%s/%s/%s", above, folder, file) && !filegrid_parse(line, &v) &&
 	       ((int64_t)v <= -55000 || (int64_t)v >= 127000 || ((int64_t)v >= -127 && (int64_t)v <= 127));
 }
 
@@ -62,71 +50,67 @@ static const struct catalog_counter *row_of(const char *file, char *channel, siz
 	return catalog_find("hwmon", kind);
 }
 
-static int add_channel(struct filegrid *g, struct plan *p, const char *hwmon, const char *chip, const char *file)
+static void add_channel(struct filegrid *g, struct plan *p, const char *hwmon, const char *chip, const char *file)
 {
-	char channel[32], label[64], name[160], path[64] = "", full[PATH_MAX];
+	char channel[32], label[64], name[160], path[64] = "";
 	uint64_t fault = 0;
 	const struct catalog_counter *row = row_of(file, channel, sizeof(channel));
-	int64_t counter;
 	int err;
 
-	if (!row)
-		return 0;
-	if (strstr(file, "_average") && !filegrid_try(p->root, CHIPS "/%s/%s_input", hwmon, channel))
-		return 0;
+	if (!row || (strstr(file, "_average") && !filegrid_try(p->root, CHIPS "/%s/%s_input", hwmon, channel)))
+		return;
 	if (root_line(p->root, label, sizeof(label), CHIPS "/%s/%s_label", hwmon, channel) || !label[0])
 		snprintf(label, sizeof(label), "%s", channel);
 	snprintf(name, sizeof(name), "%s/%s", chip, label);
 	root_link_name(p->root, path, sizeof(path), CHIPS "/%s/device", hwmon);
 	err = filegrid_try(p->root, CHIPS "/%s/%s", hwmon, file);
-	if (err)
-		return plan_refused(p, filegrid_reason(err, false), NULL, CHIPS "/%s/%s (%s)", hwmon, file, name);
+	if (err) {
+		plan_refused(p, filegrid_reason(err, false), NULL, CHIPS "/%s/%s (%s)", hwmon, file, name);
+		return;
+	}
 	root_u64(p->root, &fault, CHIPS "/%s/%s_fault", hwmon, channel);
-	snprintf(full, sizeof(full), CHIPS "/%s/%s", hwmon, file);
-	if (!strcmp(row->key, "temp") && (fault || is_doubtful(p->root, full) || is_for_fans(p->root, hwmon, label)))
+	if (!strcmp(row->key, "temp") &&
+	    (fault || is_doubtful(p->root, CHIPS, hwmon, file) || is_for_fans(p->root, hwmon, label)))
 		row = catalog_find("hwmon", "temp_doubtful");
-	counter = plan_counter(p, row);
 	/* Some drivers add up what a narrow register has counted since somebody read it. */
 	if (!strcmp(row->key, "energy"))
 		plan_read_within(p, ENERGY_WITHIN_NS);
-	err = filegrid_add(g, counter, device_instance(p, name, path[0] ? path : NULL), PM_NONE, 0, CHIPS "/%s/%s",
-			   hwmon, file);
-	return bound(g, row, err);
+	if (!filegrid_add(g, plan_counter(p, row), device_instance(p, name, path[0] ? path : NULL), PM_NONE, 0,
+			  CHIPS "/%s/%s", hwmon, file))
+		g->cell[g->n - 1].none = !strcmp(row->unit, "W") ? POWER_UNKNOWN : 0;
 }
 
-static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
+static void add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
 {
 	SCOPED(root_list_free) char **file = NULL;
 	char chip[64];
-	int n, err = 0;
+	int n = root_list(p->root, &file, CHIPS "/%s", hwmon);
 
 	if (root_line(p->root, chip, sizeof(chip), CHIPS "/%s/name", hwmon) || !chip[0])
 		snprintf(chip, sizeof(chip), "hwmon");
-	n = root_list(p->root, &file, CHIPS "/%s", hwmon);
-	for (int i = 0; i < n && !err; i++)
-		err = add_channel(g, p, hwmon, chip, file[i]);
-	return err;
+	for (int i = 0; i < n; i++)
+		add_channel(g, p, hwmon, chip, file[i]);
 }
 
-static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
+static void add_zone(struct filegrid *g, struct plan *p, const char *zone)
 {
-	const struct catalog_counter *row;
-	char type[64], full[PATH_MAX];
-	int64_t counter;
+	const char *key;
+	char type[64];
 	int err;
 
 	if (!root_exists(p->root, ZONES "/%s/temp", zone))
-		return 0;
+		return;
 	if (root_line(p->root, type, sizeof(type), ZONES "/%s/type", zone) || !type[0])
 		strcpy(type, "zone");
 	/* A zone without a number now may have one later, but what is planned must be readable once. */
 	err = filegrid_try(p->root, ZONES "/%s/temp", zone);
-	if (err)
-		return plan_refused(p, filegrid_reason(err, false), NULL, ZONES "/%s/temp (%s)", zone, type);
-	snprintf(full, sizeof(full), ZONES "/%s/temp", zone);
-	row = catalog_find("thermal", is_doubtful(p->root, full) ? "temp_doubtful" : "temp");
-	counter = plan_counter(p, row);
-	return filegrid_add(g, counter, device_instance(p, type, zone), PM_NONE, 0, ZONES "/%s/temp", zone);
+	if (err) {
+		plan_refused(p, filegrid_reason(err, false), NULL, ZONES "/%s/temp (%s)", zone, type);
+		return;
+	}
+	key = is_doubtful(p->root, ZONES, zone, "temp") ? "temp_doubtful" : "temp";
+	filegrid_add(g, plan_counter(p, catalog_find("thermal", key)), device_instance(p, type, zone), PM_NONE, 0,
+		     ZONES "/%s/temp", zone);
 }
 
 const struct source_ops source_hwmon = {

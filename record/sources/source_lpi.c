@@ -1,6 +1,5 @@
 /* How long all CPUs, and the whole system, were in the low-power idle states that the firmware describes. */
-#include <errno.h>
-
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 
@@ -17,19 +16,16 @@ static const struct {
 
 static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = filegrid_new(p), *list = NULL;
-	int err = g ? 0 : -ENOMEM;
+	struct filegrid *g = memory_checked(filegrid_new(p)), *list = NULL;
+	int err;
 
-	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]) && !err; k++) {
+	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]); k++) {
 		const struct catalog_counter *row = catalog_find("lpi", file[k].key);
 
-		if (pm_model_counter_named(p->model, row->name) || filegrid_try(p->root, "%s", file[k].path))
-			continue;
-		err = filegrid_add(g, plan_counter(p, row), p->system_instance, PM_NONE, 0, "%s", file[k].path);
-		if (err != -ENOMEM)
-			err = 0;
+		if (!pm_model_counter_named(p->model, row->name) && !filegrid_try(p->root, "%s", file[k].path))
+			filegrid_add(g, plan_counter(p, row), p->system_instance, PM_NONE, 0, "%s", file[k].path);
 	}
-	err = filegrid_finish(g, p, &list, err);
+	err = filegrid_finish(g, p, &list);
 	if (err || list)
 		return err;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "a platform with modern standby",

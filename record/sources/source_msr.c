@@ -1,14 +1,13 @@
 /* Model-specific registers of x86. There is no table of models: every register of the catalog is tried once at each
  * place it belongs to. If a register does not exist, the driver turns the fault into an error, which is recorded. */
-#include "record/sources/source_msr.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
-#include "record/sources/msr_place.h"
+#include "record/sources/msr.h"
 
 #define COUNTERS_MAX 64 /* of one scope: a bit each */
 
@@ -238,10 +237,11 @@ static int refuse_open(struct plan *p, int err, uint32_t cpu)
 
 static int plan_all(struct msr_source *d, struct plan *p)
 {
-	int err = 0, why = 0;
 	uint32_t refused = 0;
+	bool any = false;
+	int why = 0;
 
-	for (size_t i = 0; i < p->cpus.n && !err; i++) {
+	for (size_t i = 0; i < p->cpus.n; i++) {
 		int open = d->reader.open(d->reader.ctx, p->cpus.cpu[i]);
 
 		if (open) {
@@ -250,23 +250,16 @@ static int plan_all(struct msr_source *d, struct plan *p)
 			continue;
 		}
 		d->any_open = true;
-		err = add_places(d, p, p->cpus.cpu[i]);
+		memory_must(add_places(d, p, p->cpus.cpu[i]));
 	}
-	if (!err)
-		err = add_groups(d, p);
-	if (!err && why)
-		err = refuse_open(p, why, refused);
-	if (!err && d->any_open) {
-		bool any = false;
-
-		for (uint32_t i = 0; i < d->n; i++)
-			any = any || d->place[i].unit;
-		if (!any)
-			err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
-					   "registers: none of those that run can be "
-					   "read here");
-	}
-	return err;
+	memory_must(add_groups(d, p));
+	if (why)
+		memory_must(refuse_open(p, why, refused));
+	for (uint32_t i = 0; i < d->n; i++)
+		any = any || d->place[i].unit;
+	if (any || !d->any_open)
+		return 0;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "registers: none of those that run can be read here");
 }
 
 static size_t n_rows(void)
@@ -280,17 +273,12 @@ static size_t n_rows(void)
 
 int source_msr_plan(struct source *s, struct plan *p, const struct msr_reader *reader, struct error *e)
 {
-	struct msr_source *d = calloc(1, sizeof(*d));
+	struct msr_source *d = s->data = memory_new(1, sizeof(*d));
 
-	if (!d)
-		return -ENOMEM;
-	s->data = d;
 	msr_devices_init(&d->devices, p->root);
 	d->reader = reader ? *reader : msr_devices_reader(&d->devices);
 	d->hypervisor = pm_map_get(&p->model->header, PM_HEADER_HYPERVISOR) != NULL;
-	d->nonzero = calloc(n_rows(), 1);
-	if (!d->nonzero)
-		return -ENOMEM;
+	d->nonzero = memory_new(n_rows(), 1);
 	return plan_all(d, p);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 
@@ -58,42 +59,38 @@ static void region_release(struct unit *u)
 	free(r);
 }
 
-static int64_t add_group(struct plan *p, const char *name, uint64_t guid, uint32_t n)
+static uint32_t add_group(struct plan *p, const char *name, uint64_t guid, uint32_t n)
 {
 	const struct catalog_counter *row = catalog_find("pmt", "*");
-	SCOPED(scoped_free) uint32_t *counter = calloc(n, sizeof(*counter));
-	uint32_t instance;
+	SCOPED(scoped_free) uint32_t *counter = memory_new(n, sizeof(*counter));
+	uint32_t instance = (uint32_t)memory_must(device_instance(p, name, NULL));
 	struct pm_group g = {
 		.source = "pmt", .counter = counter, .n_counters = n, .instance = &instance, .n_instances = 1
 	};
-	int64_t id = counter ? device_instance(p, name, NULL) : -ENOMEM;
 
-	instance = (uint32_t)id;
-	for (uint32_t k = 0; k < n && id > 0; k++) {
+	for (uint32_t k = 0; k < n; k++) {
 		char part[48];
 
 		snprintf(part, sizeof(part), "%08llx_%u", (unsigned long long)guid, 8 * k);
-		id = member_counter(p, row, &(struct member){ .part = part });
-		counter[k] = (uint32_t)id;
+		counter[k] = (uint32_t)memory_must(member_counter(p, row, &(struct member){ .part = part }));
 	}
-	return id > 0 ? pm_model_add_group(p->model, &g) : id;
+	return (uint32_t)memory_must(pm_model_add_group(p->model, &g));
 }
 
-static int add_region(struct plan *p, const char *name)
+static void add_region(struct plan *p, const char *name)
 {
 	uint64_t guid, size;
 	struct region *r;
-	int64_t group;
 	int err;
 
 	if (root_u64(p->root, &guid, REGIONS "/%s/guid", name) || root_u64(p->root, &size, REGIONS "/%s/size", name))
-		return 0;
+		return;
 	size /= sizeof(r->word[0]);
-	if (!size || size > WORDS_MAX)
-		return plan_refused(p, PM_REASON_FORMAT, NULL, REGIONS "/%s/size", name);
-	r = malloc(sizeof(*r) + size * sizeof(r->word[0]));
-	if (!r)
-		return -ENOMEM;
+	if (!size || size > WORDS_MAX) {
+		plan_refused(p, PM_REASON_FORMAT, NULL, REGIONS "/%s/size", name);
+		return;
+	}
+	r = memory_new(1, sizeof(*r) + size * sizeof(r->word[0]));
 	*r = (struct region){ .unit = { .cpu = PM_NONE,
 					.min_period_ns = MIN_PERIOD_NS,
 					.read = region_read,
@@ -103,32 +100,28 @@ static int add_region(struct plan *p, const char *name)
 	err = r->fd < 0 ? r->fd : read_all(r->fd, r->word, size * sizeof(r->word[0]));
 	if (err) {
 		region_release(&r->unit);
-		return plan_refused(p, err == -EACCES ? PM_REASON_NO_PERMISSION : pm_reason_errno(err), NULL,
-				    REGIONS "/%s/telem", name);
+		plan_refused(p, err == -EACCES ? PM_REASON_NO_PERMISSION : pm_reason_errno(err), NULL,
+			     REGIONS "/%s/telem", name);
+		return;
 	}
-	group = add_group(p, name, guid, r->n);
-	if (group < 0) {
-		region_release(&r->unit);
-		return (int)group;
-	}
-	r->unit.group = (uint32_t)group;
+	r->unit.group = add_group(p, name, guid, r->n);
 	plan_add_unit(p, &r->unit);
-	return plan_fact(p, pm_u64(guid), "pmt.%s.guid", name);
+	memory_must(plan_fact(p, pm_u64(guid), "pmt.%s.guid", name));
 }
 
 static int pmt_plan(struct source *s, struct plan *p, struct error *e)
 {
 	SCOPED(root_list_free) char **name = NULL;
-	int n = root_list(p->root, &name, REGIONS), err = 0, found = 0;
+	int n = root_list(p->root, &name, REGIONS);
+	bool found = false;
 
-	for (int i = 0; i < n && !err; i++) {
-		if (strncmp(name[i], "telem", 5))
-			continue;
-		found++;
-		err = add_region(p, name[i]);
-	}
-	if (err || found)
-		return err;
+	for (int i = 0; i < n; i++)
+		if (!strncmp(name[i], "telem", 5)) {
+			found = true;
+			add_region(p, name[i]);
+		}
+	if (found)
+		return 0;
 	return filegrid_refused(p, n < 0 ? n : -ENOENT, "modprobe pmt_telemetry; few processors have it",
 				REGIONS "/telem*");
 }

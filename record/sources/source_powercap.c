@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/parse.h"
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "record/sources/filegrid.h"
@@ -98,27 +99,22 @@ static int64_t zone_instance(struct plan *p, const char *zone, const char *name,
 	return device_instance(p, device, zone);
 }
 
-static int config_zone(struct plan *p, const char *zone, const char *name)
+static void config_zone(struct plan *p, const char *zone, const char *name)
 {
 	static const char *const whole[] = { "max_energy_range_uj", "enabled" };
 	static const char *const each[] = { "name", "power_limit_uw", "time_window_us", "max_power_uw" };
 	char line[64];
 	uint64_t v;
-	int err;
 
-	err = plan_fact(p, pm_text(name), "powercap.%s.name", zone);
-	for (size_t k = 0; k < 2 && !err; k++)
+	memory_must(plan_fact(p, pm_text(name), "powercap.%s.name", zone));
+	for (size_t k = 0; k < 2; k++)
 		if (!root_u64(p->root, &v, ZONES "/%s/%s", zone, whole[k]))
-			err = plan_fact(p, pm_u64(v), "powercap.%s.%s", zone, whole[k]);
-	for (unsigned c = 0; c < CONSTRAINTS_MAX && !err; c++) {
-		for (size_t k = 0; k < sizeof(each) / sizeof(each[0]) && !err; k++) {
-			if (root_line(p->root, line, sizeof(line), ZONES "/%s/constraint_%u_%s", zone, c, each[k]))
-				continue;
-			err = plan_fact(p, parse_u64(line, &v) ? pm_text(line) : pm_u64(v),
-					"powercap.%s.constraint_%u.%s", zone, c, each[k]);
-		}
-	}
-	return err;
+			memory_must(plan_fact(p, pm_u64(v), "powercap.%s.%s", zone, whole[k]));
+	for (unsigned c = 0; c < CONSTRAINTS_MAX; c++)
+		for (size_t k = 0; k < sizeof(each) / sizeof(each[0]); k++)
+			if (!root_line(p->root, line, sizeof(line), ZONES "/%s/constraint_%u_%s", zone, c, each[k]))
+				memory_must(plan_fact(p, parse_u64(line, &v) ? pm_text(line) : pm_u64(v),
+						      "powercap.%s.constraint_%u.%s", zone, c, each[k]));
 }
 
 /* A zone with a small range is read more often: at 1,000 W and 4 times what it may be limited to. */
@@ -172,40 +168,37 @@ static bool is_shown_twice(struct plan *p, const char *zone, const char *name, c
 	return found;
 }
 
-static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
+static void add_zone(struct filegrid *g, struct plan *p, const char *zone)
 {
 	char name[64], top[64];
 	int64_t counter, instance;
 	uint64_t range = 0;
-	bool held;
 	int err;
 
 	if (!names_of(p, zone, name, top) || is_shown_twice(p, zone, name, top) ||
 	    !root_exists(p->root, ZONES "/%s/energy_uj", zone))
-		return 0;
+		return;
 	root_u64(p->root, &range, ZONES "/%s/max_energy_range_uj", zone);
-	err = config_zone(p, zone, name);
-	if (err)
-		return err;
+	config_zone(p, zone, name);
 	err = filegrid_try(p->root, ZONES "/%s/energy_uj", zone);
-	held = err && has_readable_peer(p, zone, name);
-	if (err) {
-		err = plan_refused(p, filegrid_reason(err, false),
-				   err == -EACCES ? "run pmrec as root, or chmod a+r " ZONES "/*/energy_uj" : NULL,
-				   ZONES "/%s/energy_uj (%s)", zone, name);
-		if (err || !held)
-			return err;
-	}
+	if (err)
+		plan_refused(p, filegrid_reason(err, false),
+			     err == -EACCES ? "run pmrec as root, or chmod a+r " ZONES "/*/energy_uj" : NULL,
+			     ZONES "/%s/energy_uj (%s)", zone, name);
+	if (err && !has_readable_peer(p, zone, name))
+		return;
 	if (range)
 		read_within(p, zone, range);
 	counter = zone_counter(p, name);
 	instance = zone_instance(p, zone, name, top);
 	for (uint32_t i = 0; i < g->n; i++)
 		if (g->cell[i].counter == counter && g->cell[i].instance == instance)
-			return 0;
+			return;
 	/* A sum without this zone would be wrong, so it has a column. */
-	return held ? filegrid_hold(g, counter, instance, range, ZONES "/%s/energy_uj", zone) :
-		      filegrid_add(g, counter, instance, PM_NONE, range, ZONES "/%s/energy_uj", zone);
+	if (err)
+		filegrid_hold(g, counter, instance, range, ZONES "/%s/energy_uj", zone);
+	else
+		filegrid_add(g, counter, instance, PM_NONE, range, ZONES "/%s/energy_uj", zone);
 }
 
 const struct source_ops source_powercap = {

@@ -9,7 +9,7 @@
 
 #include "record/host/clocks.h"
 #include "record/sources/ranking.h"
-#include "record/sources/thread_list.h"
+#include "record/sources/task_list.h"
 
 #define TOP         12 /* of each kind enter the table */
 #define TOP_THREADS 24
@@ -463,11 +463,11 @@ static const char *exits_hint(int err)
 
 static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 {
-	int err = ranking_new(s, p, sizeof(struct tasks));
-	struct tasks *d = s->data;
+	struct tasks *d = ranking_new(s, p, sizeof(*d));
+	int err;
 
-	if (err || !d)
-		return err;
+	if (!d)
+		return 0;
 	d->ranking = (struct ranking){ .source = "tasks",
 				       .key = key,
 				       .n_values = VALUES,
@@ -479,16 +479,14 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 					      .n_values = 1,
 					      .row_size = sizeof(struct row),
 					      .instance = new_instance };
+	ranking_init(&d->ranking);
 	err = task_list_init(&d->list, p->root);
-	if (!err)
-		err = ranking_init(&d->ranking);
 	if (!err && p->options->sample.tasks == TASKS_THREADS) {
 		d->list.threads = &d->threads;
-		err = thread_list_init(&d->threads, &d->list);
-		if (!err)
-			err = ranking_init(&d->thread_ranking);
+		thread_list_init(&d->threads, &d->list);
+		ranking_init(&d->thread_ranking);
 	}
-	if (err && err != -ENOMEM)
+	if (err)
 		return plan_refused(p, pm_reason_errno(err), NULL, "/proc");
 	if (!err && d->list.exits < 0 && !p->root->emulated)
 		err = plan_refused(p, pm_reason_errno(d->list.exits), exits_hint(d->list.exits),
@@ -503,9 +501,9 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 		err = tasks_read(&d->ranking.unit, NULL);
 	if (err)
 		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), NULL, "/proc") : err;
-	err = ranking_plan(&d->ranking, p, cell_key, CELLS, false);
+	ranking_plan(&d->ranking, p, cell_key, CELLS, false);
 	d->thread_ranking.own_group = d->ranking.own_group;
-	return err || !d->list.threads ? err : ranking_counters(&d->thread_ranking, p);
+	return d->list.threads ? ranking_counters(&d->thread_ranking, p) : 0;
 }
 
 static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)

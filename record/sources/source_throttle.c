@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "record/sources/filegrid.h"
@@ -24,38 +25,35 @@ static uint64_t rows_there(const struct plan *p)
 }
 
 /* Adds the counts of a CPU's place. With -C, the first CPU of the plan stands for its package. */
-static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kind kind, struct cpulist *seen,
-		   uint64_t there)
+static void add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kind kind, struct cpulist *seen,
+		    uint64_t there)
 {
 	const char *prefix = kind == PM_CPU ? "core_" : "package_";
-	int64_t counter, instance = 0;
+	int64_t instance = 0;
 	size_t n;
 	const struct catalog_counter *row = catalog_source("throttle", &n);
-	int err = 0;
 
-	for (size_t r = 0; r < n && !err; r++) {
+	for (size_t r = 0; r < n; r++) {
+		int err;
+
 		if (strncmp(row[r].key, prefix, strlen(prefix)) || !(there >> r & 1))
 			continue;
 		if (!instance) {
 			uint32_t leader;
 
 			instance = topology_instance(p, kind, cpu);
-			if (instance < 0)
-				return instance == -ENOENT ? 0 : (int)instance;
-			leader = pm_model_instance(p->model, (uint32_t)instance)->cpu;
+			if (instance == -ENOENT)
+				return;
+			leader = pm_model_instance(p->model, (uint32_t)memory_must(instance))->cpu;
 			if (cpulist_has(seen, leader))
-				return 0;
-			err = cpulist_add(seen, leader);
+				return;
+			memory_must(cpulist_add(seen, leader));
 		}
-		counter = err ? err : plan_counter(p, &row[r]);
-		if (counter < 0)
-			return (int)counter;
-		err = filegrid_add(g, counter, instance, cpu, 0, FOLDER, cpu, row[r].key);
-		if (err && err != -ENOMEM)
-			err = plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/thermal_throttle/%s", cpu,
-					   row[r].key);
+		err = filegrid_add(g, plan_counter(p, &row[r]), instance, cpu, 0, FOLDER, cpu, row[r].key);
+		if (err)
+			plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/thermal_throttle/%s", cpu,
+				     row[r].key);
 	}
-	return err;
 }
 
 static int throttle_plan(struct source *s, struct plan *p, struct error *e)
@@ -67,13 +65,12 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 
 	/* One matrix of CPUs and one of packages. */
 	for (size_t k = 0; k < 2 && !err; k++) {
-		struct filegrid *g = filegrid_new(p);
+		struct filegrid *g = memory_checked(filegrid_new(p));
 		SCOPED(cpulist_release) struct cpulist seen = { 0 };
 
-		err = g ? 0 : -ENOMEM;
-		for (size_t i = 0; i < p->cpus.n && !err; i++)
-			err = add_cpu(g, p, p->cpus.cpu[i], kinds[k], &seen, there);
-		err = filegrid_finish(g, p, &grids, err);
+		for (size_t i = 0; i < p->cpus.n; i++)
+			add_cpu(g, p, p->cpus.cpu[i], kinds[k], &seen, there);
+		err = filegrid_finish(g, p, &grids);
 	}
 	s->data = grids;
 	if (err || grids)

@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "record/sources/filegrid.h"
 
 #define FOLDER "/sys/devices/system/cpu/intel_uncore_frequency"
 
-static int config(struct plan *p, const char *name)
+static void config(struct plan *p, const char *name)
 {
 	static const char *const file[] = { "min_freq_khz",
 					    "max_freq_khz",
@@ -19,12 +20,10 @@ static int config(struct plan *p, const char *name)
 					    "elc_low_threshold_percent",
 					    "elc_high_threshold_percent" };
 	uint64_t v;
-	int err = 0;
 
-	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]) && !err; k++)
+	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]); k++)
 		if (!root_u64(p->root, &v, FOLDER "/%s/%s", name, file[k]))
-			err = plan_fact(p, pm_u64(v), "uncorefreq.%s.%s", name, file[k]);
-	return err;
+			memory_must(plan_fact(p, pm_u64(v), "uncorefreq.%s.%s", name, file[k]));
 }
 
 /* "package_01_die_00": the package, or the die if the package has others. */
@@ -70,25 +69,18 @@ static int64_t find_column(struct plan *p, const char *name, int64_t *counter)
 	return place_of(p, (unsigned)package, PM_NONE);
 }
 
-static int add_folder(struct filegrid *g, struct plan *p, const char *name)
+static void add_folder(struct filegrid *g, struct plan *p, const char *name)
 {
 	int64_t instance, counter = -ENOENT;
-	int err = config(p, name);
+	int err;
 
-	if (err)
-		return err;
+	config(p, name);
 	err = filegrid_try(p->root, FOLDER "/%s/current_freq_khz", name);
-	if (err)
-		return err == -ENOENT ? 0 :
-					plan_refused(p, filegrid_reason(err, false), NULL,
-						     FOLDER "/%s/current_freq_khz", name);
-	instance = find_column(p, name, &counter);
-	if (instance < 0)
-		return instance == -ENOENT ? 0 : (int)instance;
-	if (counter < 0)
-		return (int)counter;
-	err = filegrid_add(g, counter, instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz", name);
-	return err == -ENOMEM ? err : 0;
+	if (err && err != -ENOENT)
+		plan_refused(p, filegrid_reason(err, false), NULL, FOLDER "/%s/current_freq_khz", name);
+	instance = err ? -ENOENT : find_column(p, name, &counter);
+	if (instance != -ENOENT)
+		filegrid_add(g, counter, instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz", name);
 }
 
 const struct source_ops source_uncorefreq = {
