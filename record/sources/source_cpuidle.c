@@ -21,7 +21,7 @@ struct state {
 struct idle_set {
 	struct state state[STATES_MAX];
 	unsigned n;
-	uint32_t counter[ROWS_MAX][STATES_MAX]; /* ids */
+	int64_t counter[ROWS_MAX][STATES_MAX]; /* ids, or the -errno of making them */
 	struct filegrid *grid;
 	struct idle_set *next;
 };
@@ -104,54 +104,35 @@ static int64_t state_counter(struct plan *p, const struct catalog_counter *row, 
 	return member_counter(p, row, &(struct member){ .part = s->part, .shown = s->shown, .family = family });
 }
 
-static int add_counters(struct plan *p, struct idle_set *set)
+/* NULL without memory. */
+static struct idle_set *find_set(struct cpuidle *d, struct plan *p, const struct idle_set *like)
 {
-	size_t n;
-	const struct catalog_counter *row = catalog_source("cpuidle", &n);
-
-	for (size_t r = 0; r < n && r < ROWS_MAX; r++) {
-		for (unsigned k = 0; k < set->n; k++) {
-			int64_t id = state_counter(p, &row[r], &set->state[k]);
-
-			if (id < 0)
-				return (int)id;
-			set->counter[r][k] = (uint32_t)id;
-		}
-	}
-	return 0;
-}
-
-static int find_set(struct cpuidle *d, struct plan *p, const struct idle_set *like, struct idle_set **out)
-{
+	const struct catalog_counter *row;
 	struct idle_set *set;
 	size_t n;
-	int err;
 
 	for (set = d->sets; set; set = set->next)
 		if (set->n == like->n && !memcmp(set->state, like->state, like->n * sizeof(like->state[0])))
-			break;
-	*out = set;
-	if (set)
-		return 0;
+			return set;
 	set = malloc(sizeof(*set));
 	if (!set)
-		return -ENOMEM;
+		return NULL;
 	*set = *like;
-	err = add_counters(p, set);
-	set->grid = err ? NULL : filegrid_new(p);
+	set->grid = filegrid_new(p);
 	if (!set->grid) {
 		free(set);
-		return err ? err : -ENOMEM;
+		return NULL;
 	}
-	catalog_source("cpuidle", &n);
+	row = catalog_source("cpuidle", &n);
+	for (size_t r = 0; r < n && r < ROWS_MAX; r++)
+		for (unsigned k = 0; k < set->n; k++)
+			set->counter[r][k] = state_counter(p, &row[r], &set->state[k]);
 	/* The kernel counts an entry, its time and whether the choice was wrong together, when it is over. */
 	set->grid->own_times = true;
 	set->grid->tells = set->n;
 	set->grid->expects = (uint64_t)n * set->n * p->cpus.n;
 	set->next = d->sets;
-	d->sets = set;
-	*out = set;
-	return 0;
+	return d->sets = set;
 }
 
 /* A kernel with one driver for all CPUs has one description of their states; others show each CPU's driver. */
@@ -178,7 +159,8 @@ static int find_kind(struct cpuidle *d, struct plan *p, uint32_t cpu, struct idl
 	kind->type = type;
 	kind->next = d->kinds;
 	d->kinds = *out = kind;
-	return find_set(d, p, &set, &kind->set);
+	kind->set = find_set(d, p, &set);
+	return kind->set ? 0 : -ENOMEM;
 }
 
 static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
@@ -186,20 +168,19 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 	int64_t instance = plan_cpu_instance(p, cpu);
 	const struct catalog_counter *row;
 	struct idle_kind *kind = NULL;
+	struct filegrid *g;
 	uint32_t before;
 	size_t n;
-	int err;
+	int err = instance < 0 ? (int)instance : find_kind(d, p, cpu, &kind);
 
-	if (instance < 0)
-		return (int)instance;
-	err = find_kind(d, p, cpu, &kind);
 	if (err || !kind)
 		return err;
 	row = catalog_source("cpuidle", &n);
-	before = kind->set->grid->n;
+	g = kind->set->grid;
+	before = g->n;
 	for (size_t r = 0; r < n && r < ROWS_MAX; r++) {
 		for (unsigned k = 0; k < kind->set->n; k++) {
-			err = filegrid_add(kind->set->grid, kind->set->counter[r][k], instance, cpu, 0,
+			err = filegrid_add(g, kind->set->counter[r][k], instance, cpu, 0,
 					   SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, row[r].key);
 			/* Old kernels have no above and below. */
 			if (err && err != -ENOENT)
@@ -207,7 +188,7 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 					     row[r].key);
 		}
 	}
-	return kind->set->grid->n > before ? cpulist_add(&kind->cpus, cpu) : 0;
+	return g->n > before ? cpulist_add(&kind->cpus, cpu) : 0;
 }
 
 /* Facts about states, the same for those CPUs. */

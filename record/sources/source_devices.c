@@ -211,8 +211,9 @@ static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 	return err ? err : learn(d, p);
 }
 
-static int plan_kind(struct source *s, struct plan *p, const struct kind *kind)
+static int devices_plan(struct source *s, struct plan *p, struct error *e)
 {
+	const struct kind *kind = strcmp(s->ops->name, "netdev") ? &disks : &interfaces;
 	struct devices *d = textsource_new(s, p, sizeof(*d), kind->path, NULL);
 	struct textsource *t = &d->text;
 	struct textcursor c;
@@ -248,20 +249,10 @@ static int plan_kind(struct source *s, struct plan *p, const struct kind *kind)
 	return learn(d, p);
 }
 
-static int disk_plan(struct source *s, struct plan *p, struct error *e)
-{
-	return plan_kind(s, p, &disks);
-}
-
-static int net_plan(struct source *s, struct plan *p, struct error *e)
-{
-	return plan_kind(s, p, &interfaces);
-}
-
 const struct source_ops source_diskstats = {
 	.name = "diskstats",
 	.help = "block devices: requests, bytes, times (/proc/diskstats)",
-	.plan = disk_plan,
+	.plan = devices_plan,
 	.update = update,
 	.release = textsource_release,
 };
@@ -269,7 +260,7 @@ const struct source_ops source_diskstats = {
 const struct source_ops source_netdev = {
 	.name = "netdev",
 	.help = "network interfaces: bytes, packets, errors (/proc/net/dev)",
-	.plan = net_plan,
+	.plan = devices_plan,
 	.update = update,
 	.release = textsource_release,
 };

@@ -62,12 +62,6 @@ static uint64_t gone_up(uint64_t before, uint64_t now)
 	return FELL;
 }
 
-static void fill_status(struct interrupts *d, uint32_t first, uint32_t n, uint16_t status)
-{
-	for (uint32_t i = 0; i < n; i++)
-		d->text.status[first + i] = status;
-}
-
 /* CPUs without a column are offline; when they come back they have kept their numbers. */
 static void apply_head(struct interrupts *d)
 {
@@ -103,7 +97,8 @@ static void row_vanishes(struct interrupts *d, uint32_t r)
 {
 	d->row[r].present = false;
 	d->n_present--;
-	fill_status(d, row_slot(d, r, 0), d->text.n_cpus, PM_REASON_GONE);
+	for (uint32_t i = 0; i < d->text.n_cpus; i++)
+		d->text.status[row_slot(d, r, i)] = PM_REASON_GONE;
 	/* If it comes back it counts from 0. */
 	memset(&d->text.value[row_slot(d, r, 0)], 0, d->text.n_cpus * sizeof(uint64_t));
 }

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row per source: X stands for source_X of source_X.c. Sources are planned in this order. */
+#include "record/host/memory.h"
+
+/* One row per source: X stands for source_X, of source_X.c or a file of several. They are planned in this order. */
 #define EACH_SOURCE(SOURCE) \
 	SOURCE(perf) \
 	SOURCE(msr) \
@@ -90,9 +92,7 @@ int sources_select(struct source **s, size_t *n, const char *list, struct error 
 
 	while (sources[count])
 		count++;
-	all = calloc(count + 1, sizeof(*all));
-	if (!all)
-		return error_sys(e, ENOMEM, "sources");
+	all = memory_new(count + 1, sizeof(*all));
 	for (size_t i = 0; i < count; i++) {
 		all[i].ops = sources[i];
 		all[i].wanted = true;
