@@ -5,7 +5,7 @@
 
 #include "report/machine/cpu_models.inc"
 
-const struct cpu_model *cpu_model_find(enum cpu_vendor vendor, uint32_t family, uint32_t model)
+static const struct cpu_model *cpu_model_find(enum cpu_vendor vendor, uint32_t family, uint32_t model)
 {
 	for (const struct cpu_model *m = cpu_models; m->name; m++)
 		if (m->vendor == vendor && m->family == family && (m->model == model || m->model == UINT16_MAX))

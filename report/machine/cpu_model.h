@@ -90,7 +90,6 @@ struct cpu_identity {
 };
 /* False: the recording does not say what processor it is of. */
 bool cpu_identify(const struct pm_model *m, struct cpu_identity *id);
-const struct cpu_model *cpu_model_find(enum cpu_vendor vendor, uint32_t family, uint32_t model);
 
 /* Text for a value of pkg_cst_config_control[3:0]; NULL if it is not known. */
 const char *cpu_limit_name(enum cpu_limits limits, unsigned value);

@@ -45,18 +45,6 @@ struct builder {
 
 #define MAX_PARAMETER 1024 /* chips, or cores of one, for which a metric is repeated */
 
-static char *with_parameter(const char *text, const char *number)
-{
-	struct buf out = BUF_INIT;
-
-	for (; *text; text++)
-		if (*text == '?')
-			buf_addstr(&out, number);
-		else
-			buf_addch(&out, *text);
-	return buf_detach(&out);
-}
-
 /* As expr_parse(), which has memory. */
 static int bind_parse(struct expr **x, const char *text, struct error *e)
 {
@@ -267,6 +255,20 @@ static void bind_shut(struct builder *x, struct bound_input *in)
 	}
 }
 
+/* The level that the instances of all these counters are at; PM_KINDS: they never had any. */
+static enum pm_kind kind_of_all(const struct builder *x, const uint32_t *counter, uint32_t n)
+{
+	enum pm_kind all = PM_KINDS;
+
+	for (uint32_t i = 0; i < n; i++) {
+		enum pm_kind k = (enum pm_kind)x->p->kind[counter[i]];
+
+		if (k != PM_KINDS)
+			all = all == PM_KINDS ? k : kind_join(all, k);
+	}
+	return all;
+}
+
 /* An input that has a clock beside each counter. */
 static uint32_t add_clocked(struct builder *x, const char *name, enum expr_aspect aspect, const uint32_t *counter,
 			    const uint32_t *clock, uint32_t n)
@@ -284,19 +286,11 @@ static uint32_t add_clocked(struct builder *x, const char *name, enum expr_aspec
 		return at;
 	in = bind_new_input(b, NULL);
 	in->more->name = bind_own(b, memory_text(name));
-	in->counter = bind_own(b, memory_new(n, sizeof(*in->counter)));
-	in->more->clock = clock ? bind_own(b, memory_new(n, sizeof(*in->more->clock))) : NULL;
+	in->counter = bind_own(b, memory_copy(counter, n, sizeof(*counter)));
+	in->more->clock = clock ? bind_own(b, memory_copy(clock, n, sizeof(*clock))) : NULL;
 	in->aspect = aspect;
-	in->kind = PM_KINDS;
-	for (uint32_t i = 0; i < n; i++) {
-		enum pm_kind k = (enum pm_kind)x->p->kind[counter[i]];
-
-		in->counter[in->n_counters++] = counter[i];
-		if (clock)
-			in->more->clock[i] = clock[i];
-		if (k != PM_KINDS)
-			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
-	}
+	in->n_counters = n;
+	in->kind = kind_of_all(x, counter, n);
 	if (aspect == EXPR_HAS_EVENT || aspect == EXPR_SOURCE_COUNT || in->kind == PM_KINDS) {
 		in->constant = true;
 		in->more->value = aspect == EXPR_HAS_EVENT         ? value_of(in->kind != PM_KINDS) :
@@ -471,7 +465,6 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 {
 	const struct pm_model *m = x->p->model;
 	const char *reg;
-	uint32_t ignored;
 
 	in->kind = PM_KINDS;
 	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
@@ -492,7 +485,7 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	}
 	if (in->aspect == EXPR_SYSTEM) {
 		in->more->whole = in->more->name;
-		in->constant = !names_get(&x->taken, name, &ignored);
+		in->constant = !names_get(&x->taken, name, NULL);
 		if (in->constant)
 			in->more->value = value_missing(VALUE_NO_INPUT);
 		return;
@@ -518,12 +511,7 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	leave_out(x, in);
 	if (!knows_number(x, in))
 		in->n_counters = 0;
-	for (uint32_t i = 0, n = in->n_counters; i < n; i++) {
-		enum pm_kind k = (enum pm_kind)x->p->kind[x->found[i]];
-
-		if (k != PM_KINDS)
-			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
-	}
+	in->kind = kind_of_all(x, x->found, in->n_counters);
 	if (in->more->telemetry && in->kind != PM_KINDS && x->p->n)
 		in->kind = telemetry_kind((enum telemetry)in->more->telemetry);
 	if (in->aspect == EXPR_HAS_EVENT) {
@@ -646,21 +634,28 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	return 1;
 }
 
+/* The next of several formulas, which *list is moved behind; NULL: there is none, or no list. */
+static const char *bind_next_of(struct builder *x, const char **list)
+{
+	size_t len = *list ? strcspn(*list, ";") : 0;
+	const char *text = len ? bind_own(x->b, strndup(*list, len)) : NULL;
+
+	if (text)
+		*list += len + ((*list)[len] == ';');
+	return text;
+}
+
 /* The other formulas of a row, one after the other. */
 static int bind_otherwise(struct builder *x, struct bound_metric *m, const struct metric *row)
 {
-	const char *from = row->otherwise;
+	const char *from = row->otherwise, *text;
 	int kept = 0;
 
-	while (!kept && *from) {
-		size_t len = strcspn(from, ";");
-		SCOPED(scoped_free) char *text = memory_checked(strndup(from, len));
-
+	while (!kept && (text = bind_next_of(x, &from))) {
 		expr_free(m->expr);
 		m->expr = NULL;
 		m->n_inputs = 0;
 		kept = bind_formula(x, m, text, row);
-		from += len + (from[len] == ';');
 	}
 	return kept;
 }
@@ -673,13 +668,13 @@ static bool bind_is_zero(const struct places *p, const char *lasting_literal)
 	return bind_literal(p, lasting_literal, &v) && !v.reason && v.v == 0;
 }
 
-/* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
-static char *bind_with_member(const char *text, const char *member, bool lower, bool escape)
+/* `text` with every mark replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
+static char *bind_replaced(const char *text, char mark, const char *member, bool lower, bool escape)
 {
 	struct buf out = BUF_INIT;
 
 	for (const char *c = text ? text : ""; *c; c++) {
-		if (*c != '*' || (escape && (c == text || c[-1] == ' '))) {
+		if (*c != mark || (escape && (c == text || c[-1] == ' '))) {
 			buf_addch(&out, *c);
 			continue;
 		}
@@ -712,9 +707,7 @@ static const char *name_of_kind(struct builder *x, const char *name)
 
 static bool is_taken(struct builder *x, const char *name)
 {
-	uint32_t ignored;
-
-	return names_get(&x->taken, name, &ignored) || names_get(&x->taken, name_of_kind(x, name), &ignored);
+	return names_get(&x->taken, name, NULL) || names_get(&x->taken, name_of_kind(x, name), NULL);
 }
 
 /* What a row says, with what a formula takes now. */
@@ -762,16 +755,11 @@ static bool bind_one_threshold(struct builder *x, struct bound_metric *m, const 
 /* Binds the row's threshold, if its inputs exist. */
 static void bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row)
 {
-	const char *from = row->threshold_otherwise ? row->threshold_otherwise : "";
-	bool kept = row->threshold && row->threshold[0] && bind_one_threshold(x, m, row->threshold);
+	const char *from = row->threshold_otherwise, *text = row->threshold;
+	bool kept = text && text[0] && bind_one_threshold(x, m, text);
 
-	while (!kept && *from) {
-		size_t len = strcspn(from, ";");
-		SCOPED(scoped_free) char *text = memory_checked(strndup(from, len));
-
+	while (!kept && (text = bind_next_of(x, &from)))
 		kept = bind_one_threshold(x, m, text);
-		from += len + (from[len] == ';');
-	}
 }
 
 #define CORE_KINDS_MAX 16 /* hybrids have two or three kinds of cores */
@@ -823,12 +811,12 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	int kept;
 
 	if (member)
-		about.help = bind_own(x->b, bind_with_member(row->help, member, false, false));
+		about.help = bind_own(x->b, bind_replaced(row->help, '*', member, false, false));
 	m = bind_new_metric(x->b, &about);
 	if (member) {
-		m->name = bind_own(x->b, bind_with_member(row->name, member, true, false));
-		m->display = bind_own(x->b, bind_with_member(row->display, member, false, false));
-		text = bind_own(x->b, bind_with_member(row->expr, part, false, true));
+		m->name = bind_own(x->b, bind_replaced(row->name, '*', member, true, false));
+		m->display = bind_own(x->b, bind_replaced(row->display, '*', member, false, false));
+		text = bind_own(x->b, bind_replaced(row->expr, '*', part, false, true));
 	} else {
 		m->name = row->name;
 		m->display = row->display ? row->display : row->name;
@@ -961,7 +949,7 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 
 	while (formula[i].type && strcmp(formula[i].type, type))
 		i++;
-	row.expr = bind_own(x->b, bind_with_member(formula[i].expr, c->name, false, true));
+	row.expr = bind_own(x->b, bind_replaced(formula[i].expr, '*', c->name, false, true));
 	err = bind_row(x, &row, NULL, NULL, false);
 	if (!err && x->b->n_metrics && x->b->metric[x->b->n_metrics - 1].name == row.name)
 		x->b->metric[x->b->n_metrics - 1].added = true;
@@ -981,7 +969,6 @@ static void bind_counter(struct builder *x, const struct pm_counter *c, struct a
 	struct metric_about about = { .unit = c->unit, .aliases = "", .categories = c->source };
 	struct bound_metric *m;
 	struct bound_input *in;
-	uint32_t ignored;
 
 	if (pm_counter_texts(c) || x->p->kind[c->id] == PM_KINDS || bind_left_out(x, c))
 		return;
@@ -1001,7 +988,7 @@ static void bind_counter(struct builder *x, const struct pm_counter *c, struct a
 	in->kind = m->kind = (enum pm_kind)x->p->kind[c->id];
 	m->name = c->name;
 	/* An event may be called like a metric ("migrations"); every other raw counter has its source in its name. */
-	if (names_get(&x->taken, c->name, &ignored))
+	if (names_get(&x->taken, c->name, NULL))
 		m->name = bind_text(x->b, "%s.%s", c->source, c->name);
 	m->display = c->display && c->display[0] ? c->display : c->name;
 	m->input = &alike->number[x->b->n_inputs - 1];
@@ -1049,8 +1036,9 @@ static int bind_parameters(struct builder *x, const struct metric *row)
 		one.name = bind_text(b, "%s_%u", row->name, n);
 		one.display = bind_text(b, "%s_%u", row->display, n);
 		one.aliases = one.display;
-		one.expr = bind_own(b, with_parameter(row->expr, number));
-		one.threshold = row->threshold ? bind_own(b, with_parameter(row->threshold, number)) : NULL;
+		one.expr = bind_own(b, bind_replaced(row->expr, '?', number, false, false));
+		one.threshold =
+			row->threshold ? bind_own(b, bind_replaced(row->threshold, '?', number, false, false)) : NULL;
 		before = b->n_metrics;
 		err = bind_row(x, &one, NULL, NULL, true);
 		if (b->n_metrics == before)
@@ -1070,20 +1058,16 @@ static int bind_classes(struct builder *x, const struct metric *row)
 	one.otherwise = NULL;
 	while (x->classes.n && one.expr && !err && x->b->n_metrics == before) {
 		const struct pmu_class *class = class_of_formula(one.expr);
-		size_t len = next ? strcspn(next, ";") : 0;
 
 		err = class ? bind_class_row(x, &one, class, false) : bind_row(x, &one, NULL, NULL, false);
-		one.expr = len ? bind_own(x->b, strndup(next, len)) : NULL;
-		next = len && next[len] ? next + len + 1 : NULL;
+		one.expr = bind_next_of(x, &next);
 	}
 	return err;
 }
 
 static int bind_built_in(struct builder *x, const struct metric *row)
 {
-	uint32_t ignored;
-
-	if (row->of && !names_get(&x->taken, row->of, &ignored))
+	if (row->of && !names_get(&x->taken, row->of, NULL))
 		return 0;
 	if (class_of_formula(row->expr))
 		return bind_classes(x, row);
@@ -1129,12 +1113,11 @@ static int bind_merged(struct builder *x, const struct pm_counter *c)
 {
 	const char *user = pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL);
 	struct metric row = { .name = user, .categories = c->source, .precision = 1, .default_on = true };
-	uint32_t ignored;
 	int err;
 
-	if (!user || !x->twin[c->id] || names_get(&x->taken, user, &ignored))
+	if (!user || !x->twin[c->id] || names_get(&x->taken, user, NULL))
 		return 0;
-	row.expr = bind_own(x->b, bind_with_member("rate(*)", user, false, true));
+	row.expr = bind_own(x->b, bind_replaced("rate(*)", '*', user, false, true));
 	row.unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1");
 	row.display = bind_text(x->b, "%s %s", user, strcmp(c->unit, "1") ? row.unit : "/s");
 	row.help = "What all PMUs of the kind counted, a second";
@@ -1245,9 +1228,8 @@ static bool was_forbidden(const struct pm_model *m, const char *event)
 
 /* Why the formula cannot be fed: what a right would cure comes before what the machine lacks. PM_OK, also if it can
  * be, or lacks something else. */
-static uint16_t why_unfed(const struct builder *x, const char *text, size_t len)
+static uint16_t why_unfed(const struct builder *x, const char *formula)
 {
-	SCOPED(scoped_free) char *formula = memory_checked(strndup(text, len));
 	const struct expr_input *in;
 	struct expr *expr;
 	uint16_t why = PM_OK;
@@ -1274,14 +1256,12 @@ static uint16_t why_unfed(const struct builder *x, const char *text, size_t len)
 
 static void bind_absent_row(struct builder *x, const struct metric *row)
 {
-	uint16_t why = why_unfed(x, row->expr, strlen(row->expr));
+	const char *from = row->otherwise, *text;
+	uint16_t why = why_unfed(x, row->expr), other;
 
-	for (const char *from = row->otherwise; from && *from && why != PM_REASON_NO_PERMISSION;) {
-		size_t len = strcspn(from, ";");
-		uint16_t other = why_unfed(x, from, len);
-
+	while (why != PM_REASON_NO_PERMISSION && (text = bind_next_of(x, &from))) {
+		other = why_unfed(x, text);
 		why = !why || other == PM_REASON_NO_PERMISSION ? other : why;
-		from += len + (from[len] == ';');
 	}
 	if (why)
 		add_absent(x, row, false, why);
@@ -1292,11 +1272,10 @@ static void bind_absent(struct builder *x)
 {
 	const struct pm_model *m = x->p->model;
 	bool lacks = lacks_registers(x);
-	uint32_t ignored;
 
 	for (const struct metric_table *t = metric_tables; lacks && t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
-			if (!t->row[i].each && !names_get(&x->taken, t->row[i].name, &ignored))
+			if (!t->row[i].each && !names_get(&x->taken, t->row[i].name, NULL))
 				bind_absent_row(x, &t->row[i]);
 	/* What the user added is shown whether or not it could be read. */
 	for (uint32_t i = 0; i < m->n_counters; i++) {
@@ -1305,7 +1284,7 @@ static void bind_absent(struct builder *x)
 		struct metric one = { .name = c->name, .display = c->display, .categories = c->source };
 
 		if (why && x->p->kind[c->id] == PM_KINDS && pm_map_get(&c->attrs, PM_COUNTER_ADDED) &&
-		    !bind_left_out(x, c) && !names_get(&x->taken, c->name, &ignored))
+		    !bind_left_out(x, c) && !names_get(&x->taken, c->name, NULL))
 			add_absent(x, &one, true, why);
 	}
 }

@@ -28,7 +28,7 @@ void class_index_release(struct class_index *x)
 
 /* ---- what a counter is ---- */
 
-const struct pmu_class *class_of_pmu(const struct class_index *x, const char *name)
+static const struct pmu_class *class_of_pmu(const struct class_index *x, const char *name)
 {
 	uint32_t at;
 

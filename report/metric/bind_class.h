@@ -51,8 +51,6 @@ struct class_choice {
 void class_index_build(struct class_index *x, const struct pm_model *m);
 void class_index_release(struct class_index *x);
 
-/* The class of a PMU by its name, or NULL. */
-const struct pmu_class *class_of_pmu(const struct class_index *x, const char *name);
 /* The class that the text of a formula names first, or NULL. */
 const struct pmu_class *class_of_formula(const char *text);
 /* Splits "nvidia_ucf/cycles/"; NULL: not an event of a class. */

@@ -86,16 +86,6 @@ const char *recorded_name(const struct pm_model *m, uint32_t i)
 	return one->kind == PM_VALUE_TEXT ? one->str.data : text_of(one, PM_METRIC_NAME);
 }
 
-bool recorded_word(const struct pm_model *m, const char *word)
-{
-	const struct pm_value *v = pm_map_get(&m->header, PM_HEADER_METRIC_WORDS);
-
-	for (uint32_t i = 0; v && v->kind == PM_VALUE_ARRAY && i < v->array.n; i++)
-		if (v->array.item[i].kind == PM_VALUE_TEXT && !strcasecmp(v->array.item[i].str.data, word))
-			return true;
-	return false;
-}
-
 bool recorded_asks(const struct pm_model *m, const char *name)
 {
 	const char *asked;

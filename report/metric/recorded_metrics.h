@@ -10,7 +10,5 @@
 void recorded_metrics(struct metric_set *set, const struct pm_model *m);
 /* The requested names, from 0 on; NULL after the last. */
 const char *recorded_name(const struct pm_model *m, uint32_t i);
-/* Whether -M had this word, which may name a group of metrics. */
-bool recorded_word(const struct pm_model *m, const char *word);
 /* Whether -M requested the metric of this name or display. */
 bool recorded_asks(const struct pm_model *m, const char *name);

@@ -67,7 +67,8 @@ static bool takes_registers(const char *name)
 	return false;
 }
 
-enum way ways_of(const struct binding *b, const struct bound_metric *metric)
+/* WAYS: not a column of registers. */
+static enum way ways_of(const struct binding *b, const struct bound_metric *metric)
 {
 	enum way way = WAYS;
 

@@ -12,8 +12,6 @@ extern const char *const ways_name[WAYS];
 
 /* Appends the counters of the metric, once for all PMUs of a kind. */
 void ways_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out);
-/* WAYS: not a column of registers. */
-enum way ways_of(const struct binding *b, const struct bound_metric *metric);
 
 typedef void (*ways_fn)(void *arg, enum way way, const char *column, const char *counters);
 /* Lists the ways of each column that has registers. 0 or -errno. */

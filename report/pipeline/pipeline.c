@@ -52,7 +52,7 @@ struct run {
 	bool full;                     /* enough intervals were printed */
 };
 
-static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each);
+static void want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each);
 
 static void fill(struct lane *l, const struct interval *interval, size_t n)
 {
@@ -439,54 +439,39 @@ static int take_values(struct run *r, const struct pm_chunk *chunk)
 }
 
 /* `each`: rows of single tasks are possible. */
-static int want_inputs(const struct run *r, struct replay *replay, const uint32_t *input, uint32_t n, bool each)
+static void want_inputs(const struct run *r, struct replay *replay, const uint32_t *input, uint32_t n, bool each)
 {
-	int err = 0;
-
 	for (uint32_t k = 0; k < n; k++) {
 		const struct bound_input *in = &r->binding.input[input[k]];
 		bool one_by_one = each || in->more->op || in->more->clock || in->aspect == EXPR_AGGR_NR;
 
-		for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
-			err = replay_want(replay, in->counter[c],
-					  bound_input_aspects(in) | (unsigned)one_by_one << TRACK_EACH);
-		if (in->more->whole && !in->constant && !err)
-			err = want_metric(r, replay, bind_whole(&r->binding, in->more), false);
+		for (uint32_t c = 0; !in->constant && c < in->n_counters; c++)
+			replay_want(replay, in->counter[c],
+				    bound_input_aspects(in) | (unsigned)one_by_one << TRACK_EACH);
+		if (in->more->whole && !in->constant)
+			want_metric(r, replay, bind_whole(&r->binding, in->more), false);
 	}
-	return err;
 }
 
-static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each)
+static void want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each)
 {
-	int err = want_inputs(r, replay, m->input, m->n_inputs, each);
-
-	return err || !m->threshold ? err : want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs, each);
-}
-
-/* Requests what the metrics of a sheet use. */
-static int want_sheet(const struct run *r, struct replay *replay, const struct sheet_config *config,
-		      const bool *shown)
-{
-	bool each = config->custom || !(config->fold_tasks || config->summary_only);
-	int err = 0;
-
-	for (size_t i = 0; !err && i < r->binding.n_metrics; i++)
-		if (shown[i])
-			err = want_metric(r, replay, &r->binding.metric[i], each);
-	return err;
+	want_inputs(r, replay, m->input, m->n_inputs, each);
+	if (m->threshold)
+		want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs, each);
 }
 
 /* Tracks what the sheets of the plan use. */
-static int follow(struct run *r, struct lane *l)
+static void follow(struct run *r, struct lane *l)
 {
-	int err = 0;
+	for (const struct sink_wish *w = r->plan.sheet; w < r->plan.sheet + r->plan.n_sheets; w++) {
+		bool each = w->config.custom || !(w->config.fold_tasks || w->config.summary_only);
 
-	for (size_t i = 0; i < r->plan.n_sheets && !err; i++)
-		err = want_sheet(r, l->replay, &r->plan.sheet[i].config, r->plan.sheet[i].shown);
+		for (size_t i = 0; i < r->binding.n_metrics; i++)
+			if (w->shown[i])
+				want_metric(r, l->replay, &r->binding.metric[i], each);
+	}
 	l->stale = true;
-	if (!err)
-		replay_end_tracks(l->replay);
-	return err;
+	replay_end_tracks(l->replay);
 }
 
 /* After the model has changed: lays out the tracks, and the sheets unless they can wait. */
@@ -499,10 +484,8 @@ static int sheets_lay_out(struct run *r)
 	r->sink->notes = r->noted ? NULL : &r->result->notes;
 	if ((err = plan(r, m)))
 		return err;
-	for (size_t i = 0; i < r->n_lanes && !err; i++)
-		err = follow(r, &r->lane[i]);
-	if (err)
-		return sheets_fail(r, err, "laying out the report");
+	for (size_t i = 0; i < r->n_lanes; i++)
+		follow(r, &r->lane[i]);
 	r->stale = false;
 	r->n_counters = m->n_counters;
 	r->n_groups = m->n_groups;
@@ -626,10 +609,9 @@ static const char *cure_of(uint16_t reason)
 /* Adds a name to a list of them, once. */
 static void list(struct buf *text, struct names *have, const char *name)
 {
-	uint32_t ignored;
-
-	if (names_get(have, name, &ignored) || names_set(have, name, 0))
+	if (names_get(have, name, NULL))
 		return;
+	memory_done(names_set(have, name, 0));
 	if (have->n <= NAMED)
 		buf_printf(text, "%s%s", have->n > 1 ? ", " : "", name);
 }

@@ -1,6 +1,5 @@
 /* Chunks to intervals: which columns feed which tracks, rows of short chunks gathered, readings that took long, what
  * has ended, and the clocks. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -1246,12 +1245,10 @@ void replay_begin_tracks(struct replay *r, const struct pm_model *model)
 	r->perf_scale = !r->config.no_scale && pm_map_bool(&model->header, PM_HEADER_SCALED, true);
 }
 
-int replay_want(struct replay *r, uint32_t counter, unsigned aspects)
+void replay_want(struct replay *r, uint32_t counter, unsigned aspects)
 {
-	if (!counter || counter >= r->n_want)
-		return -EINVAL;
-	r->want[counter] |= (uint16_t)aspects;
-	return 0;
+	if (counter && counter < r->n_want)
+		r->want[counter] |= (uint16_t)aspects;
 }
 
 static void track_describe(struct track *t, const struct pm_counter *c)

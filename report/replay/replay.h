@@ -95,8 +95,7 @@ void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n);
  * it takes time in proportion to the live ones. Tracks that exist continue. No intervals may be open in a sink.
  */
 void replay_begin_tracks(struct replay *r, const struct pm_model *model);
-/* 0, or -EINVAL without such a counter. */
-int replay_want(struct replay *r, uint32_t counter, unsigned aspects);
+void replay_want(struct replay *r, uint32_t counter, unsigned aspects);
 void replay_end_tracks(struct replay *r);
 bool replay_wants_group(const struct replay *r, const struct pm_group *g);
 

@@ -1,4 +1,4 @@
-/* What replay.c runs through and replay_tracks.c lays out. */
+/* The inside of a replay. */
 #pragma once
 
 #include "report/machine/cpu_facts.h"

@@ -1,4 +1,4 @@
-/* What track.c does reading by reading and track_rows.c in one go. */
+/* The inside of tracks. */
 #pragma once
 
 #include "common/double_bits.h"

@@ -42,7 +42,7 @@ static inline void want(struct caught *c, struct builder *b, unsigned aspects)
 {
 	replay_begin_tracks(c->replay, &b->model);
 	for (uint32_t i = 1; i <= b->model.n_counters; i++)
-		assert_int_equal(replay_want(c->replay, i, aspects), 0);
+		replay_want(c->replay, i, aspects);
 	replay_end_tracks(c->replay);
 }
 

@@ -57,7 +57,7 @@ static inline void harness_start(struct harness *h, struct builder *b, const cha
 			const struct bound_input *in = &h->binding.input[m->input[k]];
 
 			for (uint32_t c = 0; !in->constant && c < in->n_counters; c++)
-				assert_int_equal(replay_want(h->replay, in->counter[c], bound_input_aspects(in)), 0);
+				replay_want(h->replay, in->counter[c], bound_input_aspects(in));
 		}
 	}
 	replay_end_tracks(h->replay);

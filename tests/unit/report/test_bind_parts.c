@@ -104,7 +104,7 @@ static void recorded(void **state)
 		{ { "broken", "", "x +", "", "", "" } },
 		{ { "short", "", "z" } },
 	};
-	struct pm_value all = pm_array(6), words = pm_array(2);
+	struct pm_value all = pm_array(6);
 	struct metric_set set;
 	struct builder b;
 
@@ -114,7 +114,7 @@ static void recorded(void **state)
 	assert_int_equal(set.n, 0);
 	metric_set_release(&set);
 	assert_null(recorded_name(&b.model, 0));
-	assert_false(recorded_word(&b.model, "Default") || recorded_asks(&b.model, "ipc"));
+	assert_false(recorded_asks(&b.model, "ipc"));
 	for (uint32_t i = 0; i < 6; i++) {
 		uint32_t n = 0;
 
@@ -124,10 +124,7 @@ static void recorded(void **state)
 		for (uint32_t k = 0; k < n && n > 1; k++)
 			all.array.item[i].array.item[k] = pm_text(rows[i].part[k]);
 	}
-	words.array.item[0] = pm_u64(1);
-	words.array.item[1] = pm_text("TopdownL1");
 	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_METRICS, all), 0);
-	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_METRIC_WORDS, words), 0);
 	recorded_metrics(&set, &b.model);
 	assert_int_equal(set.n, 3);
 	assert_string_equal(set.row[0].name, "core_bound_2");
@@ -153,8 +150,6 @@ static void recorded(void **state)
 	assert_string_equal(recorded_name(&b.model, 3), "");
 	assert_string_equal(recorded_name(&b.model, 5), "short");
 	assert_null(recorded_name(&b.model, 6));
-	assert_true(recorded_word(&b.model, "topdownl1"));
-	assert_false(recorded_word(&b.model, "Topdown"));
 	assert_true(recorded_asks(&b.model, "IPC") && recorded_asks(&b.model, "short"));
 	assert_false(recorded_asks(&b.model, "core_bound_2"));
 	builder_release(&b);

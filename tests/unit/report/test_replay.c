@@ -260,8 +260,8 @@ static void ended_before_the_interval(void **state)
 		assert_non_null(c);
 		c->replay = replay_new(&(struct replay_config){ .mode = REPLAY_TOTAL }, catch, c);
 		replay_begin_tracks(c->replay, m);
-		assert_int_equal(replay_want(c->replay, x, VALUE), 0);
-		assert_int_equal(replay_want(c->replay, y, 1u << TRACK_RATE | 1u << TRACK_ELAPSED), 0);
+		replay_want(c->replay, x, VALUE);
+		replay_want(c->replay, y, 1u << TRACK_RATE | 1u << TRACK_ELAPSED);
 		replay_end_tracks(c->replay);
 		feed(c, &b, 0, 1);
 		m->group[0].retired = true;

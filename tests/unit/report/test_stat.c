@@ -138,7 +138,7 @@ static void replay(struct world *w, enum replay_mode mode, bool counts)
 	builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &id, 1);
 	w->replay = replay_new(&c, take, w);
 	replay_begin_tracks(w->replay, &b.model);
-	assert_int_equal(replay_want(w->replay, id, 1u << TRACK_VALUE | (w->slow ? 1u << TRACK_RATE : 0)), 0);
+	replay_want(w->replay, id, 1u << TRACK_VALUE | (w->slow ? 1u << TRACK_RATE : 0));
 	replay_end_tracks(w->replay);
 	assert_int_equal(replay_chunk(w->replay, builder_chunk(&b, 0, 4, 1)), 0);
 	assert_int_equal(replay_chunk(w->replay, builder_chunk(&b, 4, 6, 1)), 0);
@@ -207,7 +207,7 @@ static void switched_off(void **state)
 		builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &id, 1);
 		w.replay = replay_new(&c, take, &w);
 		replay_begin_tracks(w.replay, &b.model);
-		assert_int_equal(replay_want(w.replay, id, 1u << TRACK_VALUE), 0);
+		replay_want(w.replay, id, 1u << TRACK_VALUE);
 		replay_end_tracks(w.replay);
 		assert_int_equal(replay_chunk(w.replay, builder_chunk(&b, 0, 5, 1)), 0);
 		b.segment = 2;
