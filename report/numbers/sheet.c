@@ -940,53 +940,42 @@ static void connect(struct sheet *s, struct level *l, const struct sheet_custom 
 	free(f.cpu);
 }
 
-/* Finds the clocks of readings that have one. */
+/* The clock of a reading. */
+static uint32_t partner_of(const struct sheet *s, const struct bound_input *in, struct track_info info)
+{
+	uint32_t c = 0;
+
+	while (c + 1 < in->n_counters && in->counter[c] != info.counter)
+		c++;
+	return track_at(s->p, in->more->clock[c], info.instance);
+}
+
+/* Finds the clocks of readings that have one, and the processor's facts at the place of every reading that is
+ * multiplied by one. */
 static void find_partners(const struct sheet *s, struct level *l)
 {
 	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
 
 	for (uint32_t i = 0; i < l->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[l->input[i]];
+		bool clocked = in->more->clock && !in->constant;
+		bool times = !in->constant && (in->more->fact || in->more->fixed != 0);
 
-		if (!in->more->clock || in->constant)
-			continue;
-		if (!l->partner)
+		if (clocked && !l->partner)
 			l->partner = sheet_room(s->p, total, sizeof(*l->partner));
-		for (uint32_t r = 0; r < l->n_rows; r++) {
-			size_t slot = (size_t)r * l->n_inputs + i;
-
-			for (uint32_t k = l->start[slot]; k < l->start[slot + 1]; k++) {
-				struct track_info info = replay_track(s->p->replay, l->track[k]);
-				uint32_t c = 0;
-
-				while (c + 1 < in->n_counters && in->counter[c] != info.counter)
-					c++;
-				l->partner[k] = track_at(s->p, in->more->clock[c], info.instance);
-			}
-		}
-	}
-}
-
-/* Finds the processor's facts at the place of every reading that is multiplied by one. */
-static void find_numbers(const struct sheet *s, struct level *l)
-{
-	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
-
-	for (uint32_t i = 0; i < l->n_inputs; i++) {
-		const struct bound_input *in = &s->binding->input[l->input[i]];
-
-		if ((!in->more->fact && in->more->fixed == 0) || in->constant)
-			continue;
-		if (!l->number)
+		if (times && !l->number)
 			l->number = sheet_room(s->p, total, sizeof(*l->number));
-		for (uint32_t r = 0; r < l->n_rows; r++) {
+		for (uint32_t r = 0; r < l->n_rows && (clocked || times); r++) {
 			size_t slot = (size_t)r * l->n_inputs + i;
 
 			for (uint32_t k = l->start[slot]; k < l->start[slot + 1]; k++) {
 				struct track_info info = replay_track(s->p->replay, l->track[k]);
 
-				l->number[k] = bind_number(s->places, in,
-							   pm_model_instance(s->places->model, info.instance));
+				if (clocked)
+					l->partner[k] = partner_of(s, in, info);
+				if (times)
+					l->number[k] = bind_number(
+						s->places, in, pm_model_instance(s->places->model, info.instance));
 			}
 		}
 	}
@@ -1038,7 +1027,6 @@ static int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 		for (size_t k = 0; k < n; k++)
 			s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
 		connect(s, l, config->custom);
-		find_numbers(s, l);
 		find_partners(s, l);
 		free(l->row_of);
 		l->row_of = NULL;
