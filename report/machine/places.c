@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "common/names.h"
 #include "report/input/memory.h"
 
 void places_release(struct places *p)
@@ -13,7 +12,7 @@ void places_release(struct places *p)
 	for (uint32_t i = 0; i < p->n_labels; i++)
 		free(p->label[i].text);
 	free(p->label);
-	free(p->cgroup);
+	names_release(&p->cgroups);
 	free(p->cpu);
 	free(p->by_package);
 	free(p->by_node);
@@ -124,37 +123,23 @@ static void name_task(struct places *p, const struct pm_instance *i)
 	places_label(p, i, text);
 }
 
-/* The slot of the cgroup's first instance, or the free one for it. */
-static struct place_cgroup *cgroup_slot(const struct places *p, uint32_t number)
+/* The number of a cgroup as a key. */
+static const char *cgroup_key(uint32_t number, char key[static 16])
 {
-	uint32_t k = (uint32_t)(number * (names_secret() | 1) >> 32) & (p->n_slots - 1);
-
-	while (p->cgroup[k].first && p->cgroup[k].number != number)
-		k = (k + 1) & (p->n_slots - 1);
-	return &p->cgroup[k];
+	snprintf(key, 16, "%u", number);
+	return key;
 }
 
 static void number_cgroup(struct places *p, const struct pm_instance *i)
 {
-	struct place_cgroup *slot;
+	char key[16];
+	uint32_t first = 0;
 
 	if (i->kind != PM_CGROUP || i->number == PM_NONE)
 		return;
-	if (p->n_cgroups * 2 >= p->n_slots) {
-		struct places bigger = { .n_slots = p->n_slots ? p->n_slots * 2 : 64 };
-
-		bigger.cgroup = memory_new(bigger.n_slots, sizeof(*bigger.cgroup));
-		for (uint32_t k = 0; k < p->n_slots; k++)
-			if (p->cgroup[k].first)
-				*cgroup_slot(&bigger, p->cgroup[k].number) = p->cgroup[k];
-		free(p->cgroup);
-		p->cgroup = bigger.cgroup;
-		p->n_slots = bigger.n_slots;
-	}
-	slot = cgroup_slot(p, i->number);
-	p->n_cgroups += !slot->first;
-	if (is_gone(p, slot->first))
-		*slot = (struct place_cgroup){ i->number, i->id };
+	names_get(&p->cgroups, cgroup_key(i->number, key), &first);
+	if (is_gone(p, first))
+		memory_done(names_set(&p->cgroups, key, i->id));
 }
 
 /* Examines new instances; or all of them if the model has forgotten some, so that others moved up. */
@@ -300,9 +285,10 @@ static const struct pm_cpu *cpu_of(const struct places *p, const struct pm_insta
 /* A cgroup has an instance for each CPU; the first one represents all. */
 static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance *i)
 {
-	uint32_t first = p->n_slots && i->number != PM_NONE ? cgroup_slot(p, i->number)->first : 0;
+	char key[16];
+	uint32_t first;
 
-	return first ? first : i->id;
+	return i->number != PM_NONE && names_get(&p->cgroups, cgroup_key(i->number, key), &first) ? first : i->id;
 }
 
 /* Whether a PMU counts more than the node of the CPU that reads it. On x86 the kernel lets one CPU of a package read

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "common/buf.h"
+#include "common/names.h"
 #include "format/model.h"
 
 struct places {
@@ -16,14 +17,12 @@ struct places {
 	uint32_t *by_package, *by_node; /* owned: places in cpu[] by these numbers */
 	struct place_label {
 		uint32_t instance;
-		char *text;  /* owned; shown instead of its name, or NULL */
-	} * label;           /* owned; by the instance's slot, which others may have had before */
-	uint32_t *of_number; /* owned; by the number of a task: its first instance; 0: none */
-	struct place_cgroup {
-		uint32_t number, first; /* of its instances; 0: none */
-	} * cgroup;                     /* owned, by number */
-	unsigned char *kind; /* owned; by counter id: pm_kind of all instances that it ever had; PM_KINDS: none */
-	uint32_t n_labels, n_numbers, n_cgroups, n_slots, n_kinds;
+		char *text;   /* owned; shown instead of its name, or NULL */
+	} * label;            /* owned; by the instance's slot, which others may have had before */
+	uint32_t *of_number;  /* owned; by the number of a task: its first instance; 0: none */
+	struct names cgroups; /* by number: the first instance */
+	unsigned char *kind;  /* owned; by counter id: pm_kind of all instances that it ever had; PM_KINDS: none */
+	uint32_t n_labels, n_numbers, n_kinds;
 	/* How many of the model's first instances and groups were seen, and the id of the last. */
 	uint32_t n_seen, last_seen, groups_seen, last_group;
 	int cache; /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
