@@ -44,19 +44,6 @@ machine() {
 	diff expected out
 }
 
-@test "csv has the columns of for ever, and one row a value" {
-	make
-	show r.pmr --total --per-package --format=csv --show=cycles,pkgwatt >out
-	cat >expected <<-'END'
-	recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric,value,unit,status,coverage
-	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,0,,,,,,,,,,pkgwatt,10,W,ok,1
-	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,0,,,,,,,,,,cycles,200000000,1,ok,1
-	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,1,,,,,,,,,,pkgwatt,20,W,ok,1
-	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,1,,,,,,,,,,cycles,520000000,1,ok,1
-	END
-	diff expected out
-}
-
 @test "csv and json are what independent readers take them for, and equal" {
 	make
 	show r.pmr --all --format=csv >out.csv
@@ -134,15 +121,6 @@ machine() {
 	[[ $output == *"is not a time"* ]]
 }
 
-@test "times as they are wanted" {
-	make
-	last() { show r.pmr -S --format=csv --show=cycles --time=$1 | tail -n 1 | cut -d, -f3; }
-	[ "$(last rfc3339)" = 2026-09-21T14:13:40.000000000Z ]
-	[ "$(last epoch-ns)" = 1790000020000000000 ]
-	[ "$(last relative)" = 20.000000000 ]
-	[ "$(TZ=XST-5:30 last local)" = 2026-09-21T19:43:40.000000000+05:30 ]
-}
-
 @test "columns are chosen as turbostat's are" {
 	make
 	[ "$(show r.pmr --total -S --show PkgWatt,C1%)" = "$(printf '  C1%%  PkgWatt\n25.00    30.00')" ]
@@ -195,14 +173,6 @@ machine() {
 	run --separate-stderr -2 show r.pmr --total --cpu=99 --show=cycles
 	[[ $stderr == *"r.pmr: the recording has no CPU 99" ]]
 	[ -z "$output" ]
-}
-
-@test "wide csv: one column a metric" {
-	make
-	show r.pmr --total --per-package --format=csv --layout=wide --show=cycles,instructions >out
-	[ "$(head -n 1 out | cut -d, -f15-)" = "cgroup,cycles[1],instructions[1]" ]
-	[ "$(tail -n 1 out | cut -d, -f15-)" = ",520000000,260000000" ]
-	[ "$(wc -l <out)" -eq 3 ]
 }
 
 @test "standard input, gzip, several files" {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# stat: perf's lines on recordings with known truth (tests/unit/lib/stat_worlds.h says which), and beside perf itself.
+# stat: on recordings with known truth (tests/unit/lib/stat_worlds.h says which), and beside perf itself. Lines of most
+# options are in tests/unit/report/test_stat_lines.c.
 
 bats_require_minimum_version 1.5.0
 load lib
@@ -36,32 +37,6 @@ expect() {
 	[ "$(cat got)" = "$line" ] || { echo "have: $(cat got)"; echo "want: $line"; return 1; }
 }
 
-@test "multiplexing is made up for by CPU, and then summed" {
-	"$tests/make_stat" all all.pmr
-	# 7 CPUs x 8000 x 4 s; they ran 2/8 to 8/8 of 4 s, of 7 x 4 s: 62.5 %.
-	# CPU 0 never had a counter: without it there is no sum of all, as in every other report.
-	expect cycles '<not counted>,,cycles,0,0.00,,' -x, -e cycles all.pmr
-	expect cycles '224000,,cycles,17500000000,62.00,,' -x, -e cycles -C 1-7 all.pmr
-	expect cycles 'S1,4,128000,,cycles,13000000000,81.00,,' --per-socket -x, -e cycles -C 4-7 all.pmr
-	expect cycles 'CPU3,32000,,cycles,2000000000,50.00,,' -A -x, -e cycles -C 3 all.pmr
-	# As seen: (2 + ... + 8) x 1000 x 4.
-	expect cycles '140000,,cycles,17500000000,62.00,,' -x, --no-scale -e cycles -C 1-7 all.pmr
-	expect cycles '           224,000      cycles                           #    0.000 GHz                      (62.50%)' \
-		-e cycles -C 1-7 all.pmr
-}
-
-@test "an event that one CPU could not open has no sum, and is that CPU's loss alone" {
-	"$tests/make_stat" shares s.pmr
-	run --separate-stderr counts -x, -A -e part s.pmr
-	[ "${lines[0]}" = "CPU0,14,,part,2000000000,100.00,," ]
-	[ "${lines[1]}" = "CPU1,<not supported>,,part,0,100.00,," ]
-	run --separate-stderr counts -x, -e part s.pmr
-	[ "$output" = "<not supported>,,part,0,100.00,," ]
-	[[ $stderr == *"part: "*" on CPU 1 in 1 of 1 intervals"* ]]
-	# Of a package the first CPU that counts is taken.
-	expect late '10,,pkg/late/,2000000000,100.00,,' -x, -e pkg/late/ s.pmr
-}
-
 @test "a CPU that did not count is named, and spoils nothing but itself" {
 	"$tests/make_stat" all all.pmr
 	run --separate-stderr counts -x, -e cycles all.pmr
@@ -76,61 +51,10 @@ expect() {
 	[ "$status" -eq 0 ]
 }
 
-@test "events that could not be opened" {
+@test "an event of the core counts for both threads, unless each is to be shown" {
 	"$tests/make_stat" all all.pmr
-	expect broken '<not supported>,,broken,0,100.00,,' -x, -e broken all.pmr
-	expect broken '{"counter-value" : "<not supported>", "unit" : "", "event" : "broken", "event-runtime" : 0, "pcnt-running" : 100.00, "metric-value" : 0.000000, "metric-unit" : ""}' \
-		-j -e broken all.pmr
-	expect broken '   <not supported>      broken' -e broken all.pmr
-}
-
-@test "PMU instances are one event, unless told otherwise" {
-	"$tests/make_stat" all all.pmr
-	# 2 packages x 3000000 x 4 s x 6.103515625e-05
-	expect imc '1464.84,MiB,uncore_imc/cas/,16000000000,100.00,,' -x, -e 'uncore_imc*' all.pmr
-	run counts -x, --no-merge -e 'uncore_imc*' all.pmr
-	[ "${lines[0]}" = "488.28,MiB,uncore_imc_0/cas/,8000000000,100.00,," ]
-	[ "${lines[1]}" = "976.56,MiB,uncore_imc_1/cas/,8000000000,100.00,," ]
-	run counts -x, -A --no-merge -e 'uncore_imc*' all.pmr
-	[ "${#lines[@]}" -eq 4 ]
-	[ "${lines[3]}" = "CPU4,488.28,MiB,uncore_imc_1/cas/,4000000000,100.00,," ]
-}
-
-@test "an event of the package counts once, of the core for both threads" {
-	"$tests/make_stat" all all.pmr
-	# CPU 0: 1 a second, CPU 4: 5 a second
-	expect pkg '24,,pkg/energy/,8000000000,100.00,,' -x, -e pkg/energy/ all.pmr
-	expect pkg 'S1,1,20,,pkg/energy/,4000000000,100.00,,' --per-socket -x, -C 4-7 -e pkg/energy/ all.pmr
-	run counts -x, -A -e pkg/energy/ all.pmr
-	[ "${#lines[@]}" -eq 2 ]
-	run counts -x@ -A -e core/ev,percore/ all.pmr
-	[ "${lines[0]}" = "S0-D0-C0@12@@core/ev,percore/@8000000000@100.00@@" ]
-	[ "${#lines[@]}" -eq 4 ]
 	run counts -x@ -A --percore-show-thread -e core/ev,percore/ all.pmr
 	[ "${lines[7]}" = "CPU7@60@@core/ev,percore/@8000000000@100.00@@" ]
-}
-
-@test "a snapshot event is a level" {
-	"$tests/make_stat" all all.pmr
-	expect level '348,,msr/level/,32000000000,100.00,,' -x, -e msr/level/ all.pmr
-	expect CPU7 '     3.000000000,CPU7,47,,msr/level/,1000000000,100.00,,' -A -I 1000 --since=2 -C 7 -x, -e msr/level/ all.pmr
-}
-
-@test "places" {
-	"$tests/make_stat" all all.pmr
-	for want in "--per-socket S1,4," "--per-die S1-D0,4," "--per-core S1-D0-C1,2," "--per-node N1,4," \
-		"--per-cache S1-D0-L3-ID1,4," "--per-cache=L2 S1-D0-L2-ID3,2," "-A CPU7,"; do
-		# shellcheck disable=SC2086
-		set -- $want
-		run counts "$1" -x, -e branches all.pmr
-		[[ ${lines[-1]} == "$2"* ]] || { echo "$1: ${lines[-1]}"; return 1; }
-	done
-	run stat --per-core -e branches -I 1000 all.pmr
-	[ "${lines[0]}" = "#           time core            cpus             counts unit events" ]
-	[ "${lines[1]}" = "     1.000000000 S0-D0-C0           2                200      branches                         #  100.000 /sec" ]
-	run stat --per-thread all.pmr
-	[ "$status" -eq 2 ]
-	[[ $output == *"not counted by thread"* ]]
 }
 
 @test "fields are quoted where the separator is in them, strings are escaped" {
@@ -172,22 +96,6 @@ expect() {
 	EOF
 }
 
-@test "intervals, joined intervals, totals behind them" {
-	"$tests/make_stat" all all.pmr
-	run counts -I 2000 --summary -x, -e branches all.pmr
-	[ "${lines[0]}" = "     2.000000000,1600,,branches,16000000000,100.00,," ]
-	[ "${lines[1]}" = "     4.000000000,1600,,branches,16000000000,100.00,," ]
-	[ "${lines[2]}" = "         summary,3200,,branches,32000000000,100.00,," ]
-	run counts -I 2000 --summary --no-csv-summary -x, -e branches all.pmr
-	[ "${lines[2]}" = "3200,,branches,32000000000,100.00,," ]
-	run counts --all --interval-count=3 -x, -e branches all.pmr
-	[ "${#lines[@]}" -eq 3 ]
-	run counts --since=1 --until=3 -x, -e branches all.pmr
-	[ "$output" = "1600,,branches,16000000000,100.00,," ]
-	run counts -x, -I 1000 -e branches all.pmr
-	[ "${lines[0]}" = "     1.000000000,800,,branches,8000000000,100.00,," ]
-}
-
 @test "what is summed up behind the first intervals is their time, metrics included" {
 	local sample=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples/command.pmr
 	stat -x, --until=0.3 "$sample" >until
@@ -197,33 +105,9 @@ expect() {
 	stat -I 300 --interval-count=1 --summary -x, "$sample" | sed -n 's/^ *summary,//p' | diff until -
 }
 
-@test "figures over intervals" {
-	"$tests/make_stat" all all.pmr
-	run stat --stats -x, -e branches all.pmr
-	[ "${lines[0]}" = "event,unit,intervals,min,p50,p90,p95,p99,max,mean,stddev" ]
-	[ "${lines[1]}" = "branches,,4,800,800,800,800,800,800,800,0" ]
-	run stat --stats --per-socket -j -e branches all.pmr
-	[ "${lines[0]}" = '{"socket" : "S0", "event" : "branches", "unit" : "", "intervals" : 4, "min" : 400, "p50" : 400, "p90" : 400, "p95" : 400, "p99" : 400, "max" : 400, "mean" : 400, "stddev" : 0}' ]
-}
-
-@test "sorting, and the first of them" {
-	"$tests/make_stat" all all.pmr
-	run counts -A -x, --sort=value --top=2 -e msr/level/ all.pmr
-	[ "${#lines[@]}" -eq 2 ]
-	[[ ${lines[0]} == CPU7,47,* ]]
-	[[ ${lines[1]} == CPU6,46,* ]]
-	run counts -x, --sort=name -e branches,branch-misses all.pmr
-	[[ ${lines[0]} == *branch-misses* ]]
-}
-
 @test "runs have a mean and its standard deviation" {
 	"$tests/make_stat" runs runs.pmr
 	# 1, 2, 3: the deviation is 1, of the mean 1 / sqrt 3; 10, 20, 60: sqrt(700 / 3) of 30
-	run counts -x, runs.pmr
-	[ "${lines[0]}" = "2.00,msec,task-clock,28.87%,2000000,100.00,," ]
-	[ "${lines[1]}" = "30,,instructions,50.92%,2000000,100.00,," ]
-	run stat -j runs.pmr
-	[ "${lines[0]}" = '{"counter-value" : "2.000000", "unit" : "msec", "event" : "task-clock", "variance" : 28.87, "event-runtime" : 2000000, "pcnt-running" : 100.00, "metric-value" : 0.002000, "metric-unit" : "CPUs utilized"}' ]
 	run stat --table runs.pmr
 	[ "${lines[0]}" = " Performance counter stats for 'true' (3 runs):" ]
 	[ "${lines[1]}" = "              2.00 msec task-clock                       #    0.002 CPUs utilized            ( +- 28.87% )" ]
@@ -361,19 +245,6 @@ for line in sys.stdin:
 	[ "$(stat --stats -j cg.pmr | grep -c '"cgroup" : "a"')" -eq 2 ]
 }
 
-@test "a run in which an event was not counted is none of its mean" {
-	"$tests/make_stat" unrun runs.pmr
-	run --separate-stderr counts -x, runs.pmr
-	# 100 and 300: the deviation of the mean is 100, half of it. The others are as without that.
-	[ "${lines[0]}" = "2.00,msec,task-clock,28.87%,2000000,100.00,," ]
-	[ "${lines[2]}" = "200,,rare,50.00%,2000000,100.00,," ]
-	[ "${lines[3]}" = "<not counted>,,never,0.00%,0,0.00,," ]
-	[[ $stderr == *"rare: not counted in 1 of 3 runs; the mean is of the others"* ]] || { echo "$stderr"; return 1; }
-	[[ $stderr != *task-clock* ]] && [[ $stderr != *never:* ]]
-	run --separate-stderr counts -x, -I 10000 -e rare runs.pmr
-	[ "$(cut -d, -f2 <<<"$output" | tr '\n' ' ')" = "100 <not counted> 300 " ]
-}
-
 @test "threads, and those that end" {
 	"$tests/make_stat" tasks tasks.pmr
 	run counts --per-thread -x, tasks.pmr
@@ -418,43 +289,6 @@ for line in sys.stdin:
 	[[ $output == *"no event of that BPF program"* ]]
 	run -2 stat -b x p.pmr
 	[[ $output == *"not a list of ids"* ]]
-}
-
-@test "cgroups are a field, or lines" {
-	"$tests/make_stat" cgroups g.pmr
-	run counts -x, g.pmr
-	# (10 + 11) x 4 and (20 + 21) x 4
-	[ "${lines[0]}" = "8.00,msec,task-clock,a,8000000000,100.00,," ]
-	[ "${lines[1]}" = "84,,cs,a,8000000000,100.00,," ]
-	[ "${lines[3]}" = '164,,cs,"b,c",8000000000,100.00,,' ]
-	run stat -j -G 'b*' -e cs g.pmr
-	[[ $output == '{"counter-value" : "164.000000", "unit" : "", "event" : "cs", "cgroup" : "b,c", "event-runtime" : 8000000000, "pcnt-running" : 100.00, "metric-value" : '* ]]
-	run counts -x, -A -e cs -G a g.pmr
-	[ "${lines[1]}" = "CPU1,44,,cs,a,4000000000,100.00,," ]
-	run counts -x, --per-cgroup -e cs g.pmr
-	[ "${lines[0]}" = "a,84,,cs,8000000000,100.00,," ]
-	[ "${lines[1]}" = '"b,c",164,,cs,8000000000,100.00,,' ]
-	# 84 in 8 ms
-	run stat -e cs -G a g.pmr
-	[ "${lines[1]}" = "                84      cs                               a #   10.500 K/sec" ]
-}
-
-@test "metrics" {
-	"$tests/make_stat" all all.pmr
-	expect branch-misses '320,,branch-misses,32000000000,100.00,10.00,of all branches' -x, -e branch-misses all.pmr
-	expect branch-misses '{"counter-value" : "320.000000", "unit" : "", "event" : "branch-misses", "event-runtime" : 32000000000, "pcnt-running" : 100.00, "metric-value" : 10.000000, "metric-unit" : "of all branches"}' \
-		-j -e branch-misses all.pmr
-	expect branch-misses '{"counter-value" : "320.000000", "unit" : "", "event" : "branch-misses", "event-runtime" : 32000000000, "pcnt-running" : 100.00, "metric-value" : 10.000000, "metric-unit" : "%  branch_miss_rate", "metric-threshold" : "bad"}' \
-		-j -M branch_miss_rate all.pmr
-	expect branch-misses '               320      branch-misses                    #     10.0 %  branch_miss_rate' \
-		-M branch_miss_rate all.pmr
-	run stat --metric-only -M branch_miss_rate --per-socket -x, all.pmr
-	[ "${lines[0]}" = "socket,cpus,%  branch_miss_rate," ]
-	[ "${lines[2]}" = "S1,4,10.0," ]
-	run stat --metric-only -M branch_miss_rate -j all.pmr
-	[ "$output" = '{"%  branch_miss_rate" : "10.0"}' ]
-	run stat -M no_such_metric all.pmr
-	[ "$status" -eq 2 ]
 }
 
 @test "topdown" {
