@@ -39,23 +39,6 @@ metric, column, place = (sys.argv[1:] + [""])[:3]
 print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == metric and r["place"] == place))' "$@"
 }
 
-@test "what counts more per second is slower: REGRESSED and exit 1; the other way round IMPROVED and 0" {
-	sides 5 rate=1100
-	run -1 --separate-stderr diff --base a?.pmr --new b?.pmr --format=csv
-	[ -z "$stderr" ]
-	[ "$(field irq verdict <<<"$output")" = REGRESSED ]
-	[ "$(field irq n_base <<<"$output")" = 5 ]
-	run -0 diff --base b?.pmr --new a?.pmr --format=csv
-	[ "$(field irq verdict <<<"$output")" = IMPROVED ]
-}
-
-@test "more is better where the metric says so" {
-	sides 4 ipc=0.4
-	run -1 diff --base a?.pmr --new b?.pmr --format=csv
-	[ "$(field insn_per_cycle verdict <<<"$output")" = REGRESSED ]
-	[ "$(field irq verdict <<<"$output")" != REGRESSED ]
-}
-
 @test "the numbers are those that show gives, and the statistics those of the runs" {
 	sides 5 rate=1030
 	diff --base a?.pmr --new b?.pmr --format=csv >out.csv || [ $? -eq 1 ]
@@ -215,14 +198,6 @@ assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel
 	run -4 diff a.pmr b.pmr --gate irq --assume-run-sd=10%
 }
 
-@test "runs of pmrec -r are runs" {
-	make a.pmr seed=1 runs=5 sd=0.005
-	make b.pmr seed=2 runs=5 sd=0.005 rate=1100
-	run -1 diff a.pmr b.pmr --gate irq --format=csv
-	[ "$(field irq n_base <<<"$output")" = 5 ]
-	[ "$(field irq n_new <<<"$output")" = 5 ]
-}
-
 @test "runs of one boot against those of another are two values; with both sides in each boot all count" {
 	make a.pmr seed=1 runs=5 sd=0.005 boot_id=one
 	make b.pmr seed=2 runs=5 sd=0.005 boot_id=two rate=1100
@@ -276,16 +251,6 @@ assert r["n_base"] == 10 and 1.09 < r["low"] < 1.1 < r["high"] < 1.11, r' <<<"$o
 	[ "${#lines[@]}" -eq 2 ]
 }
 
-@test "a word that no metric has is told, not taken for a wish" {
-	sides 4
-	run -2 diff --show=time,utli --base a1.pmr a2.pmr --new b1.pmr b2.pmr
-	[[ $output == *"--show: no recording has 'utli'; did you mean 'util'?"* ]]
-	# What is not there is hidden well enough.
-	run diff --hide=nothing --base a1.pmr a2.pmr --new b1.pmr b2.pmr
-	[ "$status" -ne 2 ]
-	[[ $output == *"--hide: no recording has 'nothing'"* ]]
-}
-
 @test "folders are sides" {
 	mkdir base new
 	for i in 1 2 3 4; do
@@ -308,29 +273,6 @@ assert r["n_base"] == 10 and 1.09 < r["low"] < 1.1 < r["high"] < 1.11, r' <<<"$o
 	[[ "$output" == *"same recording"* ]]
 	ln -s a1.pmr link.pmr
 	run -2 diff a1.pmr link.pmr
-}
-
-@test "differences of the environment come first, and some refuse" {
-	sides 4 kernel=6.2
-	run diff --base a?.pmr --new b?.pmr
-	[[ "$output" == *"kernel"*"unknown"*"6.2"* ]]
-	for i in 1 2 3 4; do
-		make c$i.pmr seed=30$i cpu_model="Other CPU" rate=1300
-	done
-	run -2 --separate-stderr diff --base a?.pmr --new c?.pmr
-	[ -z "$output" ]
-	[[ "$stderr" == *"CPU model differs: unknown and Other CPU"* ]]
-	[[ "$stderr" == *"--force"* ]]
-	run -2 diff --base b?.pmr --new c?.pmr
-	for i in 1 2 3 4; do
-		make d$i.pmr seed=10$i cpu_model="Other CPU" rate=1300
-	done
-	run -1 diff --force --base a?.pmr --new d?.pmr --format=json
-	python3 -c '
-import json, sys
-text = sys.stdin.read()
-d = json.loads(text[text.index("{"):])
-assert [x for x in d["differences"] if x["what"] == "CPU model" and x["meaningless"]], d["differences"]' <<<"$output"
 }
 
 @test "different units under one name are not compared" {
@@ -388,24 +330,6 @@ assert [x for x in d["differences"] if x["what"] == "CPU model" and x["meaningle
 	for i in 1 2; do make x$i.pmr seed=30$i name=bench.other; done
 	run -1 diff --base a?.pmr x1.pmr --new b?.pmr x2.pmr --gate irq --format=csv
 	[[ "$(field irq why <<<"$output")" == *"in 5 of 6 and 5 of 6 runs"* ]]
-}
-
-@test "sockets and cores are looked at below a flagged parent, and with --per-LEVEL all" {
-	sides 5 package=1:1.5
-	run -1 diff --base a?.pmr --new b?.pmr --format=csv --show=irq
-	[ "$(field irq verdict <<<"$output")" = REGRESSED ]
-	[ "$(field irq verdict "package 1" <<<"$output")" = REGRESSED ]
-	[[ "$(field irq verdict "package 0" <<<"$output")" != REGRESSED ]]
-	[ "$(field irq verdict "package 1 core 0" <<<"$output")" = REGRESSED ]
-	[ -z "$(field irq verdict "package 0 core 0" <<<"$output")" ]
-	# Nothing is flagged: nothing below is tested.
-	mkdir same
-	for i in 1 2 3 4 5; do make same/$i.pmr seed=40$i sd=0.005; done
-	run diff --base a?.pmr --new same --format=csv --show=irq
-	[ -z "$(field irq verdict "package 1" <<<"$output")" ]
-	run diff --base a?.pmr --new same --format=csv --show=irq --per-cpu
-	[ -n "$(field irq verdict "cpu 7" <<<"$output")" ]
-	[ -z "$(field irq verdict "package 1" <<<"$output")" ]
 }
 
 @test "levels count with their mean over time, not with the last value" {
