@@ -256,7 +256,7 @@ static void anything_goes(void **state)
 {
 	unsigned rows[8] = { 0 };
 
-	for (unsigned round = 0; round < 150; round++) {
+	for (unsigned round = 0; round < 80; round++) {
 		struct builder b;
 
 		seed = round;
@@ -270,7 +270,7 @@ static void anything_goes(void **state)
 	}
 	/* Otherwise nothing was looked at. */
 	for (int i = 0; i < 3; i++)
-		assert_true(rows[i] > 10000);
+		assert_true(rows[i] > 5000);
 }
 
 UNIT_TESTS(cmocka_unit_test(anything_goes))
