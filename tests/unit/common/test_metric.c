@@ -414,4 +414,65 @@ static void test_shadows(void **state)
 	assert_int_equal(shadow_judge(row, 0.1), SHADOW_PLAIN);
 }
 
-UNIT_TESTS(cmocka_unit_test(test_tables), cmocka_unit_test(test_formulas), cmocka_unit_test(test_shadows))
+static const char vendor[] =
+	"[ { \"EventName\": \"INST\", \"EventCode\": \"0xC0\" },\n"
+	"  { \"MetricName\": \"arch_only\", \"ArchStdEvent\": \"x\" },\n"
+	"  { \"MetricName\": \"IPC\", \"MetricExpr\": \"INST / CYC\", \"MetricGroup\": \"Summary;;TmaL1;\",\n"
+	"    \"BriefDescription\": \"Instructions a cycle\", \"MetricThreshold\": \"IPC < 1 & stall > 0.5\" },\n"
+	"  { \"MetricName\": \"stall\", \"MetricExpr\": \"1 - busy\", \"ScaleUnit\": \"100%\" },\n"
+	"  { \"MetricName\": \"busy\", \"MetricExpr\": \"cpu@INST\\\\,cmask\\\\=1@ / (CYC if #SMT_on else 2)\",\n"
+	"    \"AggregationMode\": \"PerCore\" },\n"
+	"  { \"MetricName\": \"lat ency\", \"MetricExpr\": \"2 * stall / busy\", \"ScaleUnit\": \"1e9ns\" },\n"
+	"  { \"MetricName\": \"ipc\", \"MetricExpr\": \"has_event(busy)\", \"ScaleUnit\": \"1GHz\" } ]";
+
+static void test_vendor(void **state)
+{
+	struct metric_set set;
+	struct error e = { 0 };
+
+	if (metric_set_load_text(&set, vendor, strlen(vendor), &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(set.n, 5);
+	assert_string_equal(set.row[0].name, "ipc");
+	assert_string_equal(set.row[0].display, "IPC");
+	assert_string_equal(set.row[0].aliases, "IPC");
+	assert_string_equal(set.row[0].categories, "Summary,TmaL1");
+	assert_string_equal(set.row[0].expr, "INST / CYC");
+	assert_string_equal(set.row[0].unit, "");
+	assert_string_equal(set.row[0].help, "Instructions a cycle");
+	/* The threshold speaks of values before ScaleUnit. */
+	assert_string_equal(set.row[0].threshold,
+			    "(INST / CYC) < 1 & (1 - (cpu@INST,cmask=1@ / (CYC if #smt_on else 2))) > 0.5");
+	assert_string_equal(set.row[1].expr, "(1 - (cpu@INST,cmask=1@ / (CYC if #smt_on else 2))) * 100");
+	assert_string_equal(set.row[1].unit, "%");
+	assert_null(set.row[1].threshold);
+	assert_null(set.row[1].categories);
+	assert_int_equal(set.row[2].scope, METRIC_CORE);
+	assert_string_equal(set.row[3].name, "lat_ency");
+	assert_string_equal(set.row[3].unit, "ns");
+	assert_non_null(strstr(set.row[3].expr, ") * 1e9"));
+	assert_string_equal(set.row[4].name, "ipc_2");
+	assert_string_equal(set.row[4].unit, "GHz");
+	assert_string_equal(set.row[4].expr, "has_event(busy)"); /* asks for an event, not for the metric */
+	assert_false(set.row[0].default_on);
+	metric_set_release(&set);
+	assert_int_equal(set.n, 0);
+}
+
+/* The expanded formulas have the values that their parts have by hand. */
+static void test_vendor_values(void **state)
+{
+	static const struct expr_input in[] = { IN("cpu/INST,cmask=1/", EXPR_VALUE), IN("smt_on", EXPR_LITERAL),
+						IN("CYC", EXPR_VALUE) };
+	static const double v[] = { 1, 0, 8 };
+	struct metric_set set;
+
+	assert_int_equal(metric_set_load_text(&set, vendor, strlen(vendor), NULL), 0);
+	assert_true(EVAL(set.row[2].expr, NULL, in, v).v == 0.5);
+	assert_true(EVAL(set.row[1].expr, NULL, in, v).v == 50);
+	assert_true(EVAL(set.row[3].expr, NULL, in, v).v == 2e9);
+	metric_set_release(&set);
+}
+
+UNIT_TESTS(cmocka_unit_test(test_tables), cmocka_unit_test(test_formulas), cmocka_unit_test(test_shadows),
+	   cmocka_unit_test(test_vendor), cmocka_unit_test(test_vendor_values))

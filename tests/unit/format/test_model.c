@@ -131,30 +131,6 @@ static void limits_are_kept(void **state)
 	pm_model_release(&m);
 }
 
-/* A refusal of perf is called as its counter is displayed, with the number that tells two of one event apart. */
-static void probes_have_names(void **state)
-{
-	static const struct {
-		const char *source, *what, *name;
-	} rows[] = {
-		{ "perf", "raw", "shown" }, { "perf", "shown#2", "shown#2" }, { "perf", "shown2", "shown" },
-		{ "perf", "gone", "gone" }, { "msr", "raw", "raw" },
-	};
-	struct pm_model m;
-
-	pm_model_init(&m);
-	for (size_t i = 0; i < 5; i++) {
-		const struct pm_probe p = { .source = (char *)rows[i].source, .what = (char *)rows[i].what };
-		struct pm_counter c = { .name = (char *)rows[i].what, .display = (char *)"shown" };
-
-		assert_string_equal(pm_model_probe_name(&m, &p), rows[i].what);
-		if (i < 3)
-			assert_int_equal(pm_model_add_counter(&m, &c), i + 1);
-		assert_string_equal(pm_model_probe_name(&m, &p), rows[i].name);
-	}
-	pm_model_release(&m);
-}
-
 static void maps_have_fallbacks(void **state)
 {
 	struct pm_map m = { 0 };
@@ -348,35 +324,6 @@ static void what_is_forgotten_is_given_back(void **state)
 	pm_model_release(&m);
 }
 
-/* Tables that people read: names are unique, every key is in the class of its number. */
-static void keys_are_described(void **state)
-{
-	static const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys,
-							   pm_pmu_keys, pm_event_keys };
-
-	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
-		uint32_t rows = 0;
-
-		for (const struct pm_key_row *a = tables[t]; a->key; a++, rows++) {
-			assert_true(a->key <= 399);
-			assert_true(strspn(a->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(a->name));
-			assert_ptr_equal(pm_key_find(tables[t], a->key), a);
-			for (const struct pm_key_row *b = tables[t]; b < a; b++) {
-				assert_true(b->key < a->key);
-				assert_string_not_equal(a->name, b->name);
-			}
-		}
-		assert_true(rows > 5);
-		assert_null(pm_key_find(tables[t], 99));
-	}
-	assert_int_equal(pm_key_privacy(PM_HEADER_TOOL), PM_PRIVACY_TECHNICAL);
-	assert_int_equal(pm_key_privacy(PM_HEADER_HOST), PM_PRIVACY_MACHINE);
-	assert_int_equal(pm_key_privacy(PM_HEADER_LABELS), PM_PRIVACY_PERSON);
-	assert_int_equal(pm_key_privacy(300), PM_PRIVACY_TIME);
-	/* What nobody knows is treated as the most private. */
-	assert_int_equal(pm_key_privacy(450), PM_PRIVACY_PERSON);
-}
-
 /* Definitions are the same only if each part is, so that a repetition never hides a change. */
 static void any_difference_counts(void **state)
 {
@@ -512,57 +459,6 @@ static void values_are_compared_whole(void **state)
 		pm_value_release(&all[i]);
 }
 
-static void numbers_have_words(void **state)
-{
-	char buf[16];
-
-	assert_string_equal(pm_kind_name(PM_DEVICE), "device");
-	assert_null(pm_kind_name(PM_KINDS));
-	assert_string_equal(pm_type_name(PM_BYTES), "bytes");
-	assert_null(pm_type_name((enum pm_type)5));
-	assert_string_equal(pm_semantics_name(PM_BITFIELD), "bitfield");
-	assert_string_equal(pm_aggregation_name(PM_AGG_NONE), "none");
-	assert_string_equal(pm_event_name(PM_EVENT_MARKER), "marker");
-	assert_string_equal(pm_event_name(PM_EVENT_NOTE), "note");
-	assert_null(pm_event_name((enum pm_event_type)0));
-	assert_null(pm_event_name((enum pm_event_type)1000));
-	for (int type = PM_EVENT_MARKER; type <= PM_EVENT_NOTE; type++)
-		assert_non_null(pm_event_name((enum pm_event_type)type));
-	assert_string_equal(pm_reason_name(PM_OK, buf), "ok");
-	assert_string_equal(pm_reason_name(PM_REASON_NOT_READ, buf), "not-read");
-	assert_string_equal(pm_reason_name(PM_REASON_LEFT_OUT, buf), "left-out");
-	assert_string_equal(pm_reason_name(pm_reason_errno(-5), buf), "errno-5");
-	assert_string_equal(pm_reason_name(77, buf), "reason-77");
-	assert_non_null(strstr(pm_reason_text(pm_reason_errno(ENOENT)), "No such file"));
-	assert_true(strlen(pm_reason_text(40000)) > 0);
-}
-
-/* A number has a name and a sentence, whatever it is. */
-static void reasons_have_words(void **state)
-{
-	static const struct {
-		uint16_t reason;
-		const char *name, *text;
-	} rows[] = {
-		{ PM_REASON_ERRNO, "reason-1000", "for a reason that this version does not know" },
-		{ PM_REASON_ERRNO + EACCES, "errno-13", "Permission denied" },
-		{ PM_REASON_ERRNO + 999, "errno-999", "for a reason that this version does not know" },
-		{ PM_REASON_ERRNO + 1000, "reason-2000", "for a reason that this version does not know" },
-		{ UINT16_MAX, "reason-65535", "for a reason that this version does not know" },
-	};
-	char buf[16];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		assert_string_equal(pm_reason_name(rows[i].reason, buf), rows[i].name);
-		assert_string_equal(pm_reason_text(rows[i].reason), rows[i].text);
-	}
-	for (uint16_t reason = 0; reason <= PM_REASON_NEWER; reason++) {
-		assert_null(strstr(pm_reason_name(reason, buf), "reason-"));
-		assert_null(strstr(pm_reason_text(reason), "this version does not know"));
-	}
-}
-
 /* Whether numbers of two counters may be added. */
 static void measured_alike(void **state)
 {
@@ -588,14 +484,12 @@ static void measured_alike(void **state)
 	}
 }
 
-UNIT_TESTS(cmocka_unit_test(reasons_have_words), cmocka_unit_test(measured_alike),
-	   cmocka_unit_test(counters_have_unique_names), cmocka_unit_test(groups_name_what_is_there),
-	   cmocka_unit_test(columns_of_groups), cmocka_unit_test(strings_are_kept_once),
-	   cmocka_unit_test(equal_config_values_are_joined), cmocka_unit_test(instances_are_retired_once),
-	   cmocka_unit_test(topology_is_sorted), cmocka_unit_test(the_model_is_bounded),
-	   cmocka_unit_test(what_is_forgotten_is_given_back), cmocka_unit_test(keys_are_described),
+UNIT_TESTS(cmocka_unit_test(measured_alike), cmocka_unit_test(counters_have_unique_names),
+	   cmocka_unit_test(groups_name_what_is_there), cmocka_unit_test(columns_of_groups),
+	   cmocka_unit_test(strings_are_kept_once), cmocka_unit_test(equal_config_values_are_joined),
+	   cmocka_unit_test(instances_are_retired_once), cmocka_unit_test(topology_is_sorted),
+	   cmocka_unit_test(the_model_is_bounded), cmocka_unit_test(what_is_forgotten_is_given_back),
 	   cmocka_unit_test(any_difference_counts), cmocka_unit_test(widths_are_of_integers),
 	   cmocka_unit_test(failed_texts_are_not_set), cmocka_unit_test(config_is_joined_only_if_equal),
-	   cmocka_unit_test(values_are_compared_whole), cmocka_unit_test(numbers_have_words),
-	   cmocka_unit_test(limits_are_kept), cmocka_unit_test(probes_have_names),
+	   cmocka_unit_test(values_are_compared_whole), cmocka_unit_test(limits_are_kept),
 	   cmocka_unit_test(maps_have_fallbacks))

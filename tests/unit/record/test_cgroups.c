@@ -167,44 +167,6 @@ static void what_no_controller_counts_is_not_supported(void **state)
 	cgroup_list_release(&list);
 }
 
-static void gone(const char *cgroup)
-{
-	char path[100];
-
-	snprintf(path, sizeof(path), "%s/sys/fs/cgroup%s", dir, cgroup);
-	sysroot_remove(path);
-}
-
-static void who_has_gone_leaves_its_place(void **state)
-{
-	unsigned before;
-	struct cgroup *place;
-
-	use("/a", 1000, 0);
-	use("/b", 1000, 0);
-	assert_int_equal(cgroup_list_init(&list, &root), 0);
-	assert_int_equal(cgroup_list_read(&list), 0);
-	before = open_files();
-	place = of("/a");
-	gone("/a");
-	assert_int_equal(cgroup_list_read(&list), 0);
-	assert_null(of("/a"));
-	assert_non_null(of("/b"));
-	assert_int_equal(list.n, 3);
-	/* Its folder and its file. */
-	assert_int_equal(open_files(), before - 2);
-	use("/c", 77700, 0);
-	assert_int_equal(cgroup_list_read(&list), 0);
-	assert_ptr_equal(of("/c"), place);
-	assert_int_equal(place->found, 3);
-	assert_int_equal(place->use.v[CGROUP_USER], 777);
-	assert_int_equal(place->before.v[CGROUP_USER], 0);
-	assert_int_equal(open_files(), before);
-	gone("");
-	assert_int_equal(cgroup_list_read(&list), -ENODEV);
-	cgroup_list_release(&list);
-}
-
 /* A quarter of the descriptors is for cgroups, two each; if there are few, no other file stays open. */
 static void descriptors_are_shared(void **state)
 {
@@ -256,5 +218,4 @@ static void descriptors_are_shared(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-UNIT_TESTS(TEST(what_matters_is_read), TEST(what_no_controller_counts_is_not_supported),
-	   TEST(who_has_gone_leaves_its_place), TEST(descriptors_are_shared))
+UNIT_TESTS(TEST(what_matters_is_read), TEST(what_no_controller_counts_is_not_supported), TEST(descriptors_are_shared))

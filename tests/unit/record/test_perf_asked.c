@@ -116,62 +116,6 @@ static void the_hierarchy_of_perf_events_comes_first(void **state)
 	end(m);
 }
 
-static void each_of_some_cgroups(void **state)
-{
-	static const struct {
-		const char *list, *want, *error;
-		unsigned refused;
-	} cases[] = {
-		{ "a,b", "a b", NULL, 0 },
-		{ "b,a,b,/", "b a /", NULL, 0 },
-		{ "none,b", "b", NULL, 1 },
-		{ "none", NULL, "cgroup 'none' in /sys/fs/cgroup: No such file", 1 },
-		{ ",", NULL, "',' names no cgroup", 0 },
-		{ "^a", "a a/x a/x/y", NULL, 0 },
-		{ "[xy]$", "a/x a/x/y", NULL, 0 },
-		{ "b,[ab]$", "b a", NULL, 0 },
-		{ "z+", NULL, "no cgroup in /sys/fs/cgroup matches 'z+'", 1 },
-		{ "b,z+", "b", NULL, 1 },
-		{ "a(", NULL, "--for-each-cgroup: 'a('", 0 },
-		{ "a/file,b", NULL, "is not a cgroup", 0 },
-	};
-	struct machine *m = *state;
-
-	make_tree(m, V2);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct buf got = BUF_INIT;
-		int err;
-
-		begin(m, "cs,faults", "migrations", NULL)->each_cgroup = (char *)(uintptr_t)cases[i].list;
-		err = read_events(m);
-		assert_int_equal(!err, !cases[i].error);
-		if (err)
-			says(m, cases[i].error);
-		for (uint32_t k = 0; k < m->s.n_cgroups; k++)
-			buf_printf(&got, "%s%s", k ? " " : "", m->s.cgroup[k].name);
-		if (!err && strcmp(buf_str(&got), cases[i].want))
-			fail_msg("%s: %s", cases[i].list, buf_str(&got));
-		for (size_t k = 0; k < 3 && !err; k++) {
-			assert_int_equal(m->s.event[k].first_cgroup, 0);
-			assert_int_equal(m->s.event[k].n_cgroups, m->s.n_cgroups);
-		}
-		assert_int_equal(m->w->model.n_probes, cases[i].refused);
-		if (cases[i].refused) {
-			assert_string_equal(m->w->model.probe[0].what,
-					    strstr(cases[i].list, "z+") ? "cgroup z+" : "cgroup none");
-			assert_int_equal(m->w->model.probe[0].reason, PM_REASON_GONE);
-		}
-		buf_release(&got);
-		end(m);
-	}
-	/* A name may say whose it is. */
-	begin(m, "cs", NULL, NULL)->each_cgroup = (char *)(uintptr_t) "none,b";
-	m->w->options.privacy = (char *)(uintptr_t) "strict";
-	assert_int_equal(read_events(m), 0);
-	assert_string_equal(m->w->model.probe[0].what, "cgroup ");
-	end(m);
-}
-
 /* ---- tasks ---- */
 
 /* The kernel says when a process has ended, before its parent has reaped it; its threads end with it. */
@@ -305,65 +249,12 @@ static void options_stand_for_sets_of_events(void **state)
 	end(m);
 }
 
-static void topdown_is_what_a_core_has_of_it(void **state)
-{
-	static const char *const slots[] = {
-		"slots", "topdown-retiring", "topdown-bad-spec", "topdown-old.scale", "topology", NULL
-	};
-	static const char *const deep[] = { "topdown-heavy-ops", NULL };
-	static const char *const old[] = { "topdown-total-slots", "topdown-fetch-bubbles", NULL };
-	struct machine *m = *state;
-	struct perf_options *o;
-
-	sysroot_put(m->dir, PMU "cpu_core/type", "4\n");
-	sysroot_put(m->dir, PMU "cpu_core/cpus", "0-1\n");
-	sysroot_put(m->dir, PMU "cpu_core/format/event", "config:0-7\n");
-	sysroot_put(m->dir, PMU "cpu_atom/type", "10\n");
-	sysroot_put(m->dir, PMU "cpu_atom/cpus", "2-3\n");
-	sysroot_put(m->dir, PMU "cpu_atom/format/event", "config:0-7\n");
-	o = begin(m, "cs", NULL, NULL);
-	o->topdown = true;
-	assert_int_equal(sets(m), -ENODEV);
-	says(m, "no core PMU has topdown-* events");
-	put_events(m, "cpu_core", slots);
-	assert_int_equal(sets(m), 0);
-	assert_string_equal(buf_str(&m->text),
-			    "{cpu_core/slots/,cpu_core/topdown-bad-spec/,cpu_core/topdown-retiring/}:W");
-	o->td_level = 2;
-	assert_int_equal(sets(m), -EINVAL);
-	says(m, "--td-level: this processor has 1 level");
-	assert_null(strstr(m->w->e.text, "levels"));
-	put_events(m, "cpu_core", deep);
-	assert_int_equal(sets(m), 0);
-	o->td_level = 3;
-	assert_int_equal(sets(m), -EINVAL);
-	says(m, "has 2 levels");
-	o->td_level = 0;
-	put_events(m, "cpu_atom", old);
-	assert_int_equal(sets(m), 0);
-	assert_string_equal(buf_str(&m->text),
-			    "{cpu_core/slots/,cpu_core/topdown-bad-spec/,cpu_core/topdown-heavy-ops/,"
-			    "cpu_core/topdown-retiring/}:W,{cpu_atom/topdown-fetch-bubbles/,"
-			    "cpu_atom/topdown-total-slots/}:W");
-	/* Threads share what these count. */
-	sysroot_put(m->dir, "/sys/devices/system/cpu/smt/active", "1\n");
-	assert_int_equal(sets(m), 0);
-	m->w->options.target = TARGET_COMMAND;
-	assert_int_equal(sets(m), -EINVAL);
-	says(m, "count whole cores, not threads");
-	sysroot_put(m->dir, "/sys/devices/system/cpu/smt/active", "0\n");
-	assert_int_equal(sets(m), 0);
-	end(m);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_hierarchy_of_perf_events_comes_first, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(each_of_some_cgroups, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_kernel_says_when_tasks_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(options_stand_for_sets_of_events, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(topdown_is_what_a_core_has_of_it, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,62 +8,6 @@
 
 /* ---- attributes ---- */
 
-static void attributes_say_what_modifiers_ask(void **state)
-{
-	static const struct {
-		uint32_t mods;
-		bool core;
-		uint8_t no_user, no_kernel, no_hv, no_host, no_guest, no_idle, precise, pinned, exclusive;
-	} cases[] = {
-		{ 0, false, 0 },
-		{ 0, true, .no_guest = 1 },
-		{ EVENT_MOD_USER, true, .no_kernel = 1, .no_hv = 1, .no_guest = 1 },
-		{ EVENT_MOD_KERNEL, false, .no_user = 1, .no_hv = 1 },
-		{ EVENT_MOD_HV, false, .no_user = 1, .no_kernel = 1 },
-		{ EVENT_MOD_USER | EVENT_MOD_KERNEL, false, .no_hv = 1 },
-		{ EVENT_MOD_GUEST, true, .no_host = 1 },
-		{ EVENT_MOD_HOST, false, .no_guest = 1 },
-		{ EVENT_MOD_GUEST | EVENT_MOD_HOST, true, 0 },
-		{ EVENT_MOD_NO_IDLE, false, .no_idle = 1 },
-		{ EVENT_MOD_PRECISE_1, false, .precise = 1 },
-		{ EVENT_MOD_PRECISE_2, false, .precise = 2 },
-		{ EVENT_MOD_PRECISE_1 | EVENT_MOD_PRECISE_2, false, .precise = 3 },
-		{ EVENT_MOD_MAX_PRECISE, false, .precise = 3 },
-		{ EVENT_MOD_PINNED, false, .pinned = 1 },
-		{ EVENT_MOD_EXCLUSIVE, false, .exclusive = 1 },
-	};
-	union perf_attr attr;
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct event ev = { .type = 4,
-				    .config = { 0x11, 0x22, 0x33 },
-				    .mods = cases[i].mods,
-				    .core = cases[i].core,
-				    .bp_type = 3 };
-		const struct perf_event_attr *a = &attr.a;
-
-		memset(&attr, 0xff, sizeof(attr));
-		perf_attr_fill(&attr, &ev);
-		assert_int_equal(a->type, 4);
-		assert_int_equal(a->config, 0x11);
-		assert_int_equal(a->config1, 0x22);
-		assert_int_equal(a->config2, 0x33);
-		assert_int_equal(a->bp_type, 3);
-		assert_int_equal(a->exclude_user, cases[i].no_user);
-		assert_int_equal(a->exclude_kernel, cases[i].no_kernel);
-		assert_int_equal(a->exclude_hv, cases[i].no_hv);
-		assert_int_equal(a->exclude_host, cases[i].no_host);
-		assert_int_equal(a->exclude_guest, cases[i].no_guest);
-		assert_int_equal(a->exclude_idle, cases[i].no_idle);
-		assert_int_equal(a->precise_ip, cases[i].precise);
-		assert_int_equal(a->pinned, cases[i].pinned);
-		assert_int_equal(a->exclusive, cases[i].exclusive);
-		assert_int_equal(a->sample_period, 0);
-		/* Group, enabled, running. */
-		assert_int_equal(a->read_format, 8 | 1 | 2);
-	}
-}
-
 /* Words that kernels did not always have make it longer only where they are used. */
 static void attributes_are_as_long_as_they_need_be(void **state)
 {
@@ -451,7 +395,6 @@ static void some_targets_are_not_for_bpf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(attributes_say_what_modifiers_ask),
 		cmocka_unit_test(attributes_are_as_long_as_they_need_be),
 		cmocka_unit_test(what_a_pmu_does_not_know_is_left_out),
 		cmocka_unit_test(shares_follow_their_slots),

@@ -195,69 +195,6 @@ static void test_tasks_of_others(void **state)
 	}
 }
 
-/* What helps follows from the error, and from what the machine has. */
-static void test_hints(void **state)
-{
-	static const struct event soft = { .type = PERF_TYPE_SOFTWARE }, trace = { .type = PERF_TYPE_TRACEPOINT },
-				  unit = { .type = 20, .uncore = true },
-				  raw = { .type = PERF_TYPE_RAW, .core = true },
-				  lone = { .type = PERF_TYPE_RAW, .core = true, .pmu_index = EVENT_NONE },
-				  typed = { .type = 77, .pmu_index = EVENT_NONE },
-				  point = { .type = PERF_TYPE_BREAKPOINT, .pmu_index = EVENT_NONE },
-				  gone = { .type = PERF_TYPE_TRACEPOINT, .missing = ENODEV };
-	static const struct {
-		int err;
-		const struct event *ev;
-		bool bare; /* no PMU of cores */
-		const char *hint;
-	} row[] = {
-		{ -EMFILE, NULL, false, "fewer events, a higher `ulimit -Hn`" },
-		{ EMFILE, &raw, false, "fewer events, a higher `ulimit -Hn`" },
-		{ ENFILE, NULL, false, "fewer events, or a higher sysctl fs.file-max" },
-		{ EINVAL, &raw, false, "other terms or modifiers" },
-		{ EINVAL, NULL, false, "other terms or modifiers" },
-		{ EINVAL, &point, false, "1, 2, 4 or 8 bytes" },
-		{ EOPNOTSUPP, &point, false, "1, 2, 4 or 8 bytes" },
-		{ EOPNOTSUPP, &raw, false, "without its modifiers" },
-		{ E2BIG, NULL, false, "a newer kernel" },
-		{ ENOMEM, NULL, false, "the kernel has no memory" },
-		{ ENOSPC, &point, false, "fewer breakpoints" },
-		{ ENXIO, NULL, false, "again, when the device or CPU is online" },
-		{ ESRCH, NULL, false, "again with a task that is alive" },
-		{ ENOSYS, NULL, false, "CONFIG_PERF_EVENTS" },
-		{ EINTR, NULL, false, "a signal interrupted" },
-		{ EIO, NULL, false, NULL },
-		{ EBUSY, NULL, false, "stop what else holds the counter" },
-		{ ENOENT, NULL, false, "another event: `pmrec list events` shows what this kernel has" },
-		{ -ENODEV, &soft, false, "another event: `pmrec list events` shows what this kernel has" },
-		{ ENOENT, &trace, false, "another event: `pmrec list events` shows what this kernel has" },
-		{ ENOENT, &unit, true, "another event: `pmrec list events` shows what this kernel has" },
-		{ ENOENT, &gone, false, "mount -t tracefs" },
-		{ ENOENT, &typed, false, "the type of a PMU that is here" },
-		{ ENOENT, &raw, false, "another event: this CPU does not count it" },
-		{ ENOENT, &lone, false, "another event: this CPU does not count it" },
-		{ ENOENT, &raw, true, "another event: this CPU does not count it" },
-		{ ENOENT, &lone, true, "a PMU for the virtual machine" },
-		{ ENOENT, &point, true, "another event: this CPU does not count it" },
-	};
-	struct machine *m = *state;
-	struct record_options options = { .target = TARGET_SYSTEM };
-	struct root bare;
-	char text[300], dir[32];
-
-	sysroot_make(dir, NULL);
-	assert_int_equal(root_init(&bare, dir), 0);
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		struct plan p = { .options = &options, .root = row[i].bare ? &bare : &m->root };
-		const char *hint = perf_hint(row[i].err, row[i].ev, &p, text, sizeof(text));
-
-		if (!hint != !row[i].hint || (hint && !strstr(hint, row[i].hint)))
-			fail_msg("%zu: %s", i, hint ? hint : "nothing");
-	}
-	root_release(&bare);
-	sysroot_remove(dir);
-}
-
 /* Energy and idle states are counted without being asked for; registers only where they cannot be read. */
 static void test_defaults(void **state)
 {
@@ -300,6 +237,5 @@ UNIT_TESTS(cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(test_watchdog, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(test_tasks_of_others, set_up, tear_down),
-	   cmocka_unit_test_setup_teardown(test_hints, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(test_list_of_vendor_and_tool, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down))
