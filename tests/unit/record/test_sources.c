@@ -436,6 +436,21 @@ static void counters_belong_to_their_source(void **state)
 	assert_true(here.model.n_counters > 60);
 }
 
+static void softirqs_read_columns(void **state)
+{
+	start("hybrid", "softirqs");
+	sample();
+	assert_int_equal(of_cpu("softirqs.net_tx", 6), 56);
+	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_FAMILY, ""), "softirqs.vec");
+	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_MEMBER, ""), "NET_TX");
+	/* A line and a CPU that were not there are nobody's. */
+	sysroot_put(here.dir, "/proc/softirqs", "  CPU0  CPU6 CPU70\n  HI: 1 2 7\n NEW: 8 8 7\n NET_TX: 3 4 7\n");
+	sample();
+	assert_int_equal(of_cpu("softirqs.net_tx", 0), 3);
+	assert_int_equal(of_cpu("softirqs.net_tx", 6), 4);
+	assert_int_equal(of_cpu("softirqs.net_tx", 5), STATUS(PM_REASON_OFFLINE));
+}
+
 UNIT_TESTS(cmocka_unit_test_teardown(stolen_time_is_told_by_cpu, teardown),
 	   cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
 	   cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
@@ -452,4 +467,5 @@ UNIT_TESTS(cmocka_unit_test_teardown(stolen_time_is_told_by_cpu, teardown),
 	   cmocka_unit_test_teardown(many_interfaces_come_at_once, teardown),
 	   cmocka_unit_test_teardown(disks_are_those_of_the_kernel, teardown),
 	   cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
-	   cmocka_unit_test_teardown(counters_belong_to_their_source, teardown))
+	   cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
+	   cmocka_unit_test_teardown(softirqs_read_columns, teardown))

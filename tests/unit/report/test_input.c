@@ -521,9 +521,35 @@ static void words(void **state)
 	assert_int_equal(p.since.ns, 2000000000);
 }
 
+/* As the lines of a table: who said it, and what. */
+static void failures_are_named(void **state)
+{
+	static const struct {
+		int err;
+		struct pm_item item;
+		const char *text;
+	} rows[] = {
+		{ -EFBIG, { 0 }, "x: unpacks to more than 200 times its size, which no recording does" },
+		{ -EOVERFLOW,
+		  { .type = 8 },
+		  "x: unpacking takes more memory than a recording needs; unpack it with zstd" },
+		{ -ENOMEM, { 0 }, "x: Cannot allocate memory" },
+		{ -ENOMEM, { .type = 8, .offset = 77 }, "x: out of memory at the chunk frame at byte 77" },
+		{ -EIO, { .type = 8 }, "x: Input/output error" },
+	};
+	struct error e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(input_failed(&e, rows[i].err, &rows[i].item, "x"), rows[i].err);
+		assert_int_equal(strncmp(e.text, rows[i].text, strlen(rows[i].text)), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(failures_are_named),
 		cmocka_unit_test(complete_or_never),
 		cmocka_unit_test(names_come_first),
 		cmocka_unit_test(copies_have_limits),
