@@ -282,6 +282,49 @@ static void first_copy_lost(void **state)
 	buf_release(&f.file);
 }
 
+/* A dependent chunk in the middle: it and its followers up to the next key chunk are lost, with their times. */
+static void one_bad_chunk(void **state)
+{
+	struct fixture f = make(&shape);
+	size_t bad = nth_chunk(f.frame, f.n, 24);
+	struct result x;
+
+	f.file.data[f.frame[bad].at + f.frame[bad].len - 20] ^= 4;
+	x = read_file(f.file.data, f.file.len, &shape);
+	/* Chunks 25-29 lie before a marker; 30-37 behind it; chunk 38 is a key chunk, as 6 and 22 are. */
+	assert_int_equal(x.chunks, 64 - 14);
+	assert_int_equal(x.n_damage, 1);
+	assert_damage(&x, 0, PM_DAMAGE_GARBAGE, f.frame[bad].at, f.frame[bad].len);
+	assert_int_equal(x.damage[0].frames, 1);
+	assert_int_equal(x.damage[0].chunks, 13);
+	assert_int_equal(x.damage[0].chunks_end, f.frame[nth_chunk(f.frame, f.n, 38)].at);
+	assert_int_equal(x.damage[0].snapshots, 14 * 2);
+	assert_int_equal(x.damage[0].from_ns, sample_tick(&shape, 2 * 24 - 1));
+	assert_int_equal(x.damage[0].to_ns, sample_tick(&shape, 2 * 38));
+	assert_false(x.damage[0].harmless);
+	for (uint32_t n = 0; n < 128; n++)
+		assert_int_equal(x.seen[n], n < 48 || n >= 76);
+	buf_release(&f.file);
+}
+
+static void missing_frames(void **state)
+{
+	struct fixture f = make(&shape);
+	size_t gone = nth_chunk(f.frame, f.n, 5); /* the last before the second key chunk */
+	size_t at = f.frame[gone].at, len = f.frame[gone].len;
+	struct result x;
+
+	memmove(f.file.data + at, f.file.data + at + len, f.file.len - at - len);
+	x = read_file(f.file.data, f.file.len - len, &shape);
+	assert_int_equal(x.chunks, 63);
+	assert_int_equal(x.n_damage, 1);
+	assert_damage(&x, 0, PM_DAMAGE_LOST, at, 0);
+	assert_int_equal(x.damage[0].frames, 1);
+	assert_false(x.damage[0].harmless);
+	buf_release(&f.file);
+}
+
 UNIT_TESTS(cmocka_unit_test(first_copy_lost), cmocka_unit_test(another_inside_a_cut_frame),
 	   cmocka_unit_test(claims_within_claims), cmocka_unit_test(a_suffix_heals),
-	   cmocka_unit_test(foreign_and_repeated_frames))
+	   cmocka_unit_test(foreign_and_repeated_frames), cmocka_unit_test(one_bad_chunk),
+	   cmocka_unit_test(missing_frames))
