@@ -281,6 +281,29 @@ static void progress_is_a_line(void **state)
 	buf_release(&line);
 }
 
+static void keys_end_a_recording(void **state)
+{
+	int input[2], before = dup(STDIN_FILENO);
+	static struct recorder r;
+
+	r = (struct recorder){ .input = true };
+	assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+	assert_int_equal(dup2(input[0], STDIN_FILENO), STDIN_FILENO);
+	assert_int_equal(write(input[1], "\n", 1), 1);
+	recorder_input(&r);
+	assert_true(r.input && !r.quit && !r.run_over);
+	assert_int_equal(write(input[1], "xq\n", 3), 3);
+	recorder_input(&r);
+	assert_true(r.input && r.quit && r.run_over);
+	close(input[1]);
+	recorder_input(&r);
+	assert_false(r.input);
+	dup2(before, STDIN_FILENO);
+	close(before);
+	close(input[0]);
+}
+
 UNIT_TESTS(cmocka_unit_test(words_are_commands), cmocka_unit_test(lines_come_in_pieces),
 	   cmocka_unit_test(answers_say_what_was_wrong), cmocka_unit_test(only_pipes_are_taken),
-	   cmocka_unit_test(triggers_are_spelled_out), cmocka_unit_test(progress_is_a_line))
+	   cmocka_unit_test(triggers_are_spelled_out), cmocka_unit_test(progress_is_a_line),
+	   cmocka_unit_test(keys_end_a_recording))
