@@ -8,7 +8,7 @@
 #include "common/table.h"
 #include "record/commands.h"
 #include "record/host/privileges.h"
-#include "record/plan/machine.h"
+#include "record/plan/header.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
 

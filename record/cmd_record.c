@@ -10,8 +10,8 @@
 
 #include "record/commands.h"
 #include "record/host/caller.h"
-#include "record/host/interruptible.h"
 #include "record/host/memory.h"
+#include "record/host/process.h"
 #include "record/host/opener.h"
 #include "record/recorder.h"
 

@@ -9,7 +9,6 @@
 
 #include "common/table.h"
 #include "record/host/cpuid.h"
-#include "record/host/cputype.h"
 #include "record/host/perf_open.h"
 #include "record/perf/perf_pmu.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/host/interruptible.h"
+#include "record/host/process.h"
 #include "record/host/privileges.h"
 #include "record/personality.h"
 

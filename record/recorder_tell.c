@@ -6,7 +6,7 @@
 #include "common/number.h"
 
 #include "record/host/privileges.h"
-#include "record/plan/refused.h"
+#include "record/plan/plan.h"
 #include "record/recorder.h"
 
 void recorder_tell_refused(struct recorder *r)

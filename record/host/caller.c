@@ -171,7 +171,7 @@ bool caller_runs(void)
 	return caller.socket >= 0;
 }
 
-static int ask(struct request *r, const char *text, const struct message_fds *fds, struct message_fds *got)
+static int ask_caller(struct request *r, const char *text, const struct message_fds *fds, struct message_fds *got)
 {
 	int err;
 
@@ -188,7 +188,7 @@ pid_t caller_launch(unsigned what, const char *text, int go, int failure)
 	struct message_fds fds = { .fd = { go, failure }, .n = 2 }, got;
 	struct request r = { .what = LAUNCH, .number = what };
 
-	return ask(&r, text, &fds, &got);
+	return ask_caller(&r, text, &fds, &got);
 }
 
 static bool denied(int err)
@@ -204,7 +204,7 @@ int caller_create(const char *path, mode_t mode)
 
 	if (!denied(fd) || !caller_runs())
 		return fd;
-	fd = ask(&r, path, NULL, &got);
+	fd = ask_caller(&r, path, NULL, &got);
 	return fd < 0 ? fd : got.n == 1 ? got.fd[0] : -EPERM;
 }
 
@@ -214,5 +214,5 @@ int caller_remove(const char *path, dev_t device, ino_t inode)
 	int err = remove_here(path, device, inode);
 	struct message_fds got;
 
-	return denied(err) && caller_runs() ? ask(&r, path, NULL, &got) : err;
+	return denied(err) && caller_runs() ? ask_caller(&r, path, NULL, &got) : err;
 }

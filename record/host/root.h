@@ -54,3 +54,13 @@ void root_list_free(char ***names);
 /* Target of a symbolic link, without directories before the last part. 0 or -errno. */
 int root_link_name(const struct root *r, char *name, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* Mounts, from /proc/mounts. */
+struct mount {
+	const char *what, *where, *type, *options; /* valid until the next one */
+};
+
+/* Reads the table into *text, which the caller frees. The length or -errno. */
+ssize_t mounts_read(const struct root *r, struct buf *text);
+/* The next mount of the text, which is modified; start with *at NULL. False after the last. */
+bool mounts_next(struct buf *text, char **at, struct mount *m);

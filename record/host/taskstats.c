@@ -26,7 +26,7 @@ struct request {
 	char attributes[4096];
 };
 
-static int put_text(struct request *r, uint16_t type, const char *text)
+static int put_attribute(struct request *r, uint16_t type, const char *text)
 {
 	struct nlattr a = { .nla_len = (uint16_t)(sizeof(a) + strlen(text) + 1), .nla_type = type };
 
@@ -54,7 +54,7 @@ static const struct nlattr *attribute(const char *at, const char *end, uint16_t 
 }
 
 /* Sends the request and receives the answer. Its size, or -errno. */
-static ssize_t ask(int fd, struct request *r, char *answer, size_t size)
+static ssize_t ask_kernel(int fd, struct request *r, char *answer, size_t size)
 {
 	const struct nlmsghdr *h = (const struct nlmsghdr *)answer;
 	const struct nlmsgerr *e = NLMSG_DATA(h);
@@ -80,8 +80,8 @@ static int family(int fd)
 	uint16_t id;
 	ssize_t n;
 
-	put_text(&r, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME);
-	n = ask(fd, &r, answer, sizeof(answer));
+	put_attribute(&r, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME);
+	n = ask_kernel(fd, &r, answer, sizeof(answer));
 	if (n < 0)
 		return (int)n;
 	a = attribute(answer + NLMSG_LENGTH(GENL_HDRLEN), answer + n, CTRL_ATTR_FAMILY_ID);
@@ -115,10 +115,10 @@ static int register_cpus(int fd)
 		return -E2BIG;
 	cpus[strcspn(cpus, "\n")] = '\0';
 	r.head.nlmsg_type = (uint16_t)id;
-	err = put_text(&r, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus);
+	err = put_attribute(&r, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus);
 	if (err)
 		return err;
-	n = ask(fd, &r, answer, sizeof(answer));
+	n = ask_kernel(fd, &r, answer, sizeof(answer));
 	return n < 0 ? (int)n : 0;
 }
 
@@ -143,7 +143,7 @@ int taskstats_listen(void)
 }
 
 /* False: the message is not about a thread. */
-static bool take(const char *at, const char *end, struct task_exit *x)
+static bool take_exit(const char *at, const char *end, struct task_exit *x)
 {
 	const struct nlattr *a = attribute(at, end, TASKSTATS_TYPE_AGGR_PID), *stats;
 	struct taskstats t = { 0 };
@@ -195,7 +195,7 @@ int taskstats_next(int fd, struct task_exit *exit)
 		if (n < 0)
 			return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
 		if (NLMSG_OK(h, (size_t)n) && h->nlmsg_type >= NLMSG_MIN_TYPE &&
-		    take(message + NLMSG_LENGTH(GENL_HDRLEN), message + h->nlmsg_len, exit))
+		    take_exit(message + NLMSG_LENGTH(GENL_HDRLEN), message + h->nlmsg_len, exit))
 			return 1;
 	}
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "record/bpf/bpf_check.h"
+#include "record/bpf/bpf_load.h"
 #include "record/host/privileges.h"
 #include "record/perf/perf_source.h"
 

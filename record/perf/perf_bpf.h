@@ -9,10 +9,8 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "record/bpf/bpf_cells.h"
-#include "record/bpf/bpf_cgroups.h"
-#include "record/bpf/bpf_follower.h"
-#include "record/bpf/bpf_profile.h"
+#include "record/bpf/bpf_load.h"
+#include "record/bpf/bpf_programs.h"
 
 struct buf;
 struct event;

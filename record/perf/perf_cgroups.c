@@ -13,7 +13,7 @@
 #include "common/array.h"
 #include "common/number.h"
 #include "record/host/clocks.h"
-#include "record/host/mounts.h"
+#include "record/host/root.h"
 #include "record/perf/perf_source.h"
 
 #define CGROUPS_MAX 4096

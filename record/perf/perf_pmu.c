@@ -17,7 +17,6 @@
 #include "common/number.h"
 #include "record/host/clocks.h"
 #include "record/host/cpuid.h"
-#include "record/host/cputype.h"
 #include "record/host/privileges.h"
 #include "record/perf/perf_group.h"
 #include "record/plan/plan.h"

@@ -22,7 +22,7 @@ struct library {
 
 #define LOAD(l, name) ((l)->name = (__typeof__((l)->name))dlsym((l)->handle, "pfm_" #name))
 
-static int load(struct library *l, struct error *e)
+static int load_pfm(struct library *l, struct error *e)
 {
 	l->handle = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
 	if (l->handle && LOAD(l, initialize) && LOAD(l, terminate) && LOAD(l, strerror) &&
@@ -51,8 +51,8 @@ static void add_modifiers(const struct perf_event_attr *a, struct buf *out)
 	buf_addstr(out, a->exclusive ? "e" : "");
 }
 
-static int add_event(const struct library *l, const char *list, const char *name, size_t len, struct buf *out,
-		     struct error *e)
+static int add_pfm_event(const struct library *l, const char *list, const char *name, size_t len, struct buf *out,
+			 struct error *e)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr) };
 	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg) };
@@ -91,7 +91,7 @@ static int add_list(const struct library *l, const char *list, struct buf *out, 
 		int err = 0;
 
 		if (len) {
-			err = add_event(l, list, at, len, out, e);
+			err = add_pfm_event(l, list, at, len, out, e);
 			any = true;
 		} else {
 			depth += *at == '{' ? 1 : *at == '}' ? -1 : 0;
@@ -113,7 +113,7 @@ static int add_list(const struct library *l, const char *list, struct buf *out, 
 int pfm_events_text(const char *list, struct buf *out, struct error *e)
 {
 	struct library l;
-	int err = load(&l, e);
+	int err = load_pfm(&l, e);
 
 	if (err)
 		return err;

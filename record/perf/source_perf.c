@@ -13,7 +13,7 @@
 
 #include "common/names.h"
 #include "common/number.h"
-#include "record/host/affinity.h"
+#include "record/host/process.h"
 #include "record/host/clocks.h"
 #include "record/host/privileges.h"
 #include "record/perf/freeze_smi.h"

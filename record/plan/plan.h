@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/catalog/catalog.h"
+#include "format/model.h"
 #include "format/writer.h"
 #include "record/plan/source.h"
 
@@ -150,11 +151,13 @@ struct plan {
 /* An empty plan for the online CPUs (of -C), with the PM_SYSTEM instance. Borrows its arguments. */
 int plan_init(struct plan *p, const struct record_options *options, const struct root *root, struct pm_model *model,
 	      struct error *e);
+
 /* Some counter may wrap after that time or more. */
 static inline void plan_read_within(struct plan *p, uint64_t ns)
 {
 	p->within_ns = p->within_ns && p->within_ns < ns ? p->within_ns : ns;
 }
+
 /* Releases the units. */
 void plan_release(struct plan *p);
 /* Lets every wanted source plan; `s` are `n` sources in the order of sources[], filled by sources_select(). */
@@ -244,3 +247,11 @@ int64_t device_instance_at(struct plan *p, const char *name, const char *path, u
 /* An instance for what users may have named, such as an interface or a mount. If privacy forbids the name, it is the
  * source's device of this number (from 0). `layer`: it stands on others that count the same. */
 int64_t device_named(struct plan *p, const char *name, uint32_t number, bool layer);
+
+/* Reporting what could not be recorded: once, briefly, with the command that would allow it. */
+
+/* Appends a few lines about missing permissions; `all`: also about what the machine lacks. */
+void refused_print(const struct pm_model *m, bool all, struct buf *out);
+
+/* The first refusal by a limit that somebody set: open files and memory, or else rights. NULL: none. */
+const struct pm_probe *refused_first(const struct pm_model *m);

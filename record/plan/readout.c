@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-#include "record/host/affinity.h"
+#include "record/host/process.h"
 #include "record/host/clocks.h"
 
 #define CHUNK_BYTES (4u << 20)

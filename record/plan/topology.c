@@ -7,7 +7,7 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
-#include "record/host/cputype.h"
+#include "record/host/cpuid.h"
 #include "record/plan/plan.h"
 
 #define CPU        "/sys/devices/system/cpu/cpu%u/"
@@ -222,7 +222,7 @@ static uint32_t next_number(struct reading *r, int level, const struct pm_cpu *c
  * arm64 in clusters), books of s390x their sockets, and some kernels number nothing. Where the kernel knows no
  * packages at all, it lists each CPU alone.
  */
-static void settle(struct reading *r, int level)
+static void settle_level(struct reading *r, int level)
 {
 	struct pm_topology *t = r->t;
 	bool lists = t->n == 1 || level == CORE;
@@ -313,7 +313,7 @@ static void read_cpus(struct reading *r, const struct cpulist *present, const st
 		}
 	}
 	for (int level = 0; level < LEVELS; level++)
-		settle(r, level);
+		settle_level(r, level);
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct pm_cpu *c = &t->cpu[i];
 

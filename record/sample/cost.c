@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "record/host/interrupted.h"
+#include "record/host/process.h"
 #include "record/sources/source_stat.h"
 #include "record/sources/textfile.h"
 

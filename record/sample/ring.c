@@ -6,8 +6,7 @@
 #include <sys/mman.h>
 
 #include "record/host/clocks.h"
-#include "record/host/lock.h"
-#include "record/sample/futex.h"
+#include "record/host/process.h"
 
 #define BUFS_MIN 4
 #define BUFS_MAX 64
@@ -288,7 +287,7 @@ static bool anybody_inside(const struct ring *r, uint64_t chunk)
 	return false;
 }
 
-static bool has(const uint64_t *bits, uint32_t row)
+static bool has_row(const uint64_t *bits, uint32_t row)
 {
 	return bits[row / 64] >> row % 64 & 1;
 }
@@ -297,7 +296,7 @@ static void copy_column(struct pm_chunk_group *to, const struct pm_chunk_group *
 			const uint64_t *rows)
 {
 	for (uint32_t row = 0; row < from->stride && column != PM_NONE; row++)
-		if (has(rows, row)) {
+		if (has_row(rows, row)) {
 			to->v[column * from->stride + row] = from->v[column * from->stride + row];
 			to->status[column * from->stride + row] = from->status[column * from->stride + row];
 		}
@@ -411,7 +410,7 @@ static void find_rows(struct rows *r, uint64_t chunk, const struct ring_epoch *e
 	for (uint32_t row = 0; row < l->rows; row++) {
 		uint32_t i = r->n;
 
-		if (!has(exist, row))
+		if (!has_row(exist, row))
 			continue;
 		r->number[i] =
 			e->tick_ns ? e->first_number : e->first_number + (chunk - e->first_chunk) * l->rows + row;
@@ -454,7 +453,7 @@ static void fill_all_missing(struct rows *r, struct ring_buf *b)
 		const uint64_t *filled = b->filled[s->reader].rows;
 
 		for (uint32_t k = 0; k < r->n; k++) {
-			if (s->unit && has(filled, r->place[k]))
+			if (s->unit && has_row(filled, r->place[k]))
 				continue;
 			fill_missing(b, s, r->place[k], r->tick[k], s->unit ? PM_REASON_MISSED : s->absent);
 			b->slot_missing[i] = true;
@@ -493,7 +492,7 @@ static void close_gaps(const struct rows *r, struct ring_buf *b)
 }
 
 /* Analyzes a buffer of epoch `e`, and closes its gaps. */
-static void collect(struct rows *r, struct ring_buf *b, uint64_t chunk, const struct ring_epoch *e)
+static void collect_rows(struct rows *r, struct ring_buf *b, uint64_t chunk, const struct ring_epoch *e)
 {
 	const struct readout *l = r->readout;
 	uint64_t exist[WORDS] = { 0 };
@@ -528,7 +527,7 @@ struct ring_buf *ring_take(struct ring *r, const struct ring_epoch **e)
 		return NULL;
 	*e = next_epoch(r);
 	add_sleep(r, b);
-	collect(&r->rows, b, r->next, *e);
+	collect_rows(&r->rows, b, r->next, *e);
 	return b;
 }
 

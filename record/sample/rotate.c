@@ -12,7 +12,7 @@
 #include "common/array.h"
 #include "format/frame.h"
 #include "record/host/caller.h"
-#include "record/host/lock.h"
+#include "record/host/process.h"
 #include "record/host/privileges.h"
 
 void rotation_init(struct rotation *r, const struct record_options *o)
@@ -228,7 +228,7 @@ static int open_next(void *ctx, void **sink_ctx, struct error *e)
 	return 0;
 }
 
-static void settle(void *ctx, bool taken)
+static void settle_file(void *ctx, bool taken)
 {
 	struct rotation *r = ctx;
 
@@ -250,7 +250,7 @@ struct recording_rotation rotation_rules(struct rotation *r)
 	return (struct recording_rotation){ .bytes = r->options->output.rotate_bytes,
 					    .period_ns = r->options->output.rotate_ns,
 					    .open = open_next,
-					    .settle = settle,
+					    .settle = settle_file,
 					    .make_room = rotation_make_room,
 					    .ctx = r };
 }

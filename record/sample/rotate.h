@@ -5,7 +5,7 @@
 #pragma once
 
 #include "record/host/message.h"
-#include "record/output/output.h"
+#include "record/output/outlet.h"
 #include "record/sample/recording.h"
 
 /* A file of this recorder, with its inode, because another file may have its name by now. */

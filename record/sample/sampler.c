@@ -1,3 +1,5 @@
+#include "record/sample/sampler.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -7,10 +9,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "record/host/interrupted.h"
-#include "record/host/realtime.h"
-#include "record/sample/futex.h"
-#include "record/sample/sampler_private.h"
+#include "record/host/privileges.h"
+#include "record/host/process.h"
 
 /* BOOTTIME and MONOTONIC are read one after the other; a difference below this is preemption, not sleep. */
 #define SLEPT_MIN_NS 5000000
@@ -49,6 +49,19 @@ static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_
 	}
 	s->off = s->seen;
 	s->seen = true;
+}
+
+/* Where a slot's values go in that row. */
+static void slot_cells(const struct ring_buf *b, const struct slot *s, uint32_t row, struct cells *c)
+{
+	const struct pm_chunk_group *g = &b->group[s->group];
+
+	c->v = g->v + s->value * g->stride + row;
+	c->status = g->status + s->value * g->stride + row;
+	c->step = s->step * g->stride;
+	c->n = s->n;
+	c->enabled = s->enabled == PM_NONE ? NULL : g->v + s->enabled * g->stride + row;
+	c->running = s->running == PM_NONE ? NULL : g->v + s->running * g->stride + row;
 }
 
 /* Reads a unit, and again if unusual times suggest an interruption: the values and their time do not belong together
@@ -445,7 +458,7 @@ static void unpin(struct sampler *s)
 }
 
 /* Whether it has ended. */
-static bool join(pthread_t thread)
+static bool join_reader(pthread_t thread)
 {
 	struct timespec t = clocks_timespec(clocks_ns(CLOCK_REALTIME) + STARVED_MS * 1000000);
 
@@ -460,7 +473,7 @@ bool sampler_free(struct sampler *s)
 	atomic_fetch_add(&s->command, 1);
 	futex_wake_all(&s->command);
 	for (uint32_t i = 0; i < s->started; i++)
-		while (!is_left(&s->reader[i]) && !join(s->reader[i].thread))
+		while (!is_left(&s->reader[i]) && !join_reader(s->reader[i].thread))
 			unpin(s);
 	if (s->left)
 		return false;

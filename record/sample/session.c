@@ -7,12 +7,10 @@
 #include "common/random.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
-#include "record/host/realtime.h"
 #include "record/plan/add.h"
-#include "record/plan/machine.h"
-#include "record/plan/refused.h"
+#include "record/plan/header.h"
+#include "record/plan/plan.h"
 #include "record/plan/topology.h"
-#include "record/sample/header.h"
 #include "record/sources/sources.h"
 
 #define RING_BYTES    (16u << 20)

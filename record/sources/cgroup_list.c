@@ -12,7 +12,7 @@
 
 #include "format/model.h"
 #include "record/host/memory.h"
-#include "record/host/mounts.h"
+#include "record/host/root.h"
 #include "record/sources/textfile.h"
 
 /* Descriptors that each takes: its directory and cpu.stat. A quarter of all is for cgroups; if there are few, no

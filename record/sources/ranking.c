@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/catalog/catalog.h"
-#include "record/host/lock.h"
+#include "record/host/process.h"
 #include "record/host/memory.h"
 
 #define SHORTEST_NS 1000000000u

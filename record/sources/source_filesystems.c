@@ -8,7 +8,7 @@
 
 #include "common/array.h"
 #include "record/host/memory.h"
-#include "record/host/mounts.h"
+#include "record/host/root.h"
 #include "record/plan/plan.h"
 
 #define PERIOD_NS 10000000000u

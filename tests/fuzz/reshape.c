@@ -7,7 +7,7 @@
 #include "format/cbor.h"
 #include "format/compress.h"
 #include "format/crc32c.h"
-#include "format/definitions_key.h"
+#include "format/definitions.h"
 #include "format/frame.h"
 
 #define DEPTH_MAX 24

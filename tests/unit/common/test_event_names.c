@@ -3,7 +3,7 @@
 
 #include "common/catalog/catalog.h"
 #include "common/catalog/pmu_class.h"
-#include "common/event/resolve.h"
+#include "common/parse.h"
 #include "tests/unit/lib/test.h"
 
 static void what_may_have_been_meant(void **state)

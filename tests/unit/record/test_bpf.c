@@ -1,10 +1,7 @@
 /* What counting by BPF needs of its own making: type information read and written, and programs in memory. */
 #include <linux/btf.h>
 
-#include "record/bpf/bpf_btf.h"
-#include "record/bpf/bpf_call.h"
-#include "record/bpf/bpf_cells.h"
-#include "record/bpf/bpf_code.h"
+#include "record/bpf/bpf_load.h"
 #include "tests/unit/lib/test.h"
 
 /* ---- BTF ---- */

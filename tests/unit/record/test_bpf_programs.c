@@ -10,13 +10,8 @@
 #include <sys/vfs.h>
 
 #include "format/model.h"
-#include "record/bpf/bpf_btf.h"
-#include "record/bpf/bpf_call.h"
-#include "record/bpf/bpf_cgroups.h"
-#include "record/bpf/bpf_check.h"
-#include "record/bpf/bpf_follower.h"
-#include "record/bpf/bpf_leader.h"
-#include "record/bpf/bpf_profile.h"
+#include "record/bpf/bpf_load.h"
+#include "record/bpf/bpf_programs.h"
 #include "tests/unit/lib/kernel_types.h"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "record/host/opener_private.h"
+#include "record/host/opener.h"
 #include "tests/unit/lib/test.h"
 
 static struct message_peer peer = MESSAGE_PEER_NONE;

@@ -2,10 +2,8 @@
 #include <endian.h>
 #include <pwd.h>
 
-#include "record/plan/machine.h"
+#include "record/plan/header.h"
 #include "record/plan/plan.h"
-#include "record/plan/refused.h"
-#include "record/sample/header.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/plan_fixture.h"
 #include "tests/unit/lib/test.h"

@@ -1,6 +1,6 @@
 /* Which reader reads what, where its values go and how long a chunk is: layouts that were worked out by hand. */
 #include <errno.h>
-#include "record/host/affinity.h"
+#include "record/host/process.h"
 #include "record/host/clocks.h"
 #include "tests/unit/lib/fake_plan.h"
 

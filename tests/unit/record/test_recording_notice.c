@@ -1,19 +1,34 @@
 /* What the writer thread says of lost ticks, dead units and set clocks, at the edges that no run meets on purpose. */
-#include "record/sample/recording_private.h"
+#include "record/sample/recording.h"
 #include "tests/unit/lib/test.h"
 
 static struct pm_event said[4];
 static unsigned n_said, n_breaks;
 static uint64_t dropped;
 
-void __wrap_recording_write_event(struct recording *r, struct pm_event *e);
+bool __wrap_outlet_await_room(struct outlet *o, size_t bytes);
+int __wrap_pm_writer_event(struct pm_writer *w, const struct pm_event *event);
+struct pm_writer_stats __wrap_pm_writer_stats(const struct pm_writer *w);
 void __wrap_pm_writer_break(struct pm_writer *w);
 uint64_t __wrap_ring_dropped(const struct ring *r);
 
-void __wrap_recording_write_event(struct recording *r, struct pm_event *e)
+bool __wrap_outlet_await_room(struct outlet *o, size_t bytes)
+{
+	return true;
+}
+
+/* Keeps the attributes from their owner. */
+int __wrap_pm_writer_event(struct pm_writer *w, const struct pm_event *event)
 {
 	assert_in_range(n_said, 0, 3);
-	said[n_said++] = *e;
+	said[n_said++] = *event;
+	((struct pm_event *)event)->attrs = (struct pm_map){ 0 };
+	return 0;
+}
+
+struct pm_writer_stats __wrap_pm_writer_stats(const struct pm_writer *w)
+{
+	return (struct pm_writer_stats){ 0 };
 }
 
 void __wrap_pm_writer_break(struct pm_writer *w)

@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <time.h>
 
-#include "record/host/affinity.h"
-#include "record/host/realtime.h"
+#include "record/host/process.h"
+#include "record/host/privileges.h"
 #include "record/sample/cost.h"
 #include "record/sample/ring.h"
 #include "record/sample/sampler.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/sample/sampler_private.h"
+#include "record/sample/sampler.h"
 #include "tests/unit/lib/fake_plan.h"
 
 #define S     (1000000 * MS) /* when the epoch begins */

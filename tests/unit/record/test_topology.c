@@ -1,6 +1,6 @@
 /* Topologies of machines that consist of files. */
-#include "record/plan/machine.h"
-#include "record/host/cputype.h"
+#include "record/plan/header.h"
+#include "record/host/cpuid.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "tests/unit/lib/sysroot.h"

@@ -1,29 +1,30 @@
-#include "record/plan/machine.h"
+#include "record/plan/header.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "record/host/clocks.h"
 #include "record/host/cpuid.h"
-#include "record/host/cputype.h"
-#include "record/plan/plan.h"
 #include "record/plan/topology.h"
 
 #define HEAD_MAX 8192 /* bytes of a long text file: its first lines are enough */
 
 /* Adds a text to the header, unless it is empty or privacy excludes it. */
-static int put_text(struct plan *p, uint32_t key, const char *text)
+static int config_text(struct plan *p, uint32_t key, const char *text)
 {
 	if (!text[0] || !plan_may_record(p->options, key))
 		return 0;
 	return pm_map_set(&p->model->header, key, pm_text(text));
 }
 
-static int put_number(struct plan *p, uint32_t key, uint64_t v)
+static int config_number(struct plan *p, uint32_t key, uint64_t v)
 {
 	return pm_map_set(&p->model->header, key, pm_u64(v));
 }
@@ -53,7 +54,7 @@ static int text_files(struct plan *p)
 	for (size_t i = 0; i < sizeof(text_file) / sizeof(text_file[0]) && !err; i++)
 		if (!pm_map_get(&p->model->header, text_file[i].key) &&
 		    !root_line(p->root, line, sizeof(line), "%s", text_file[i].path))
-			err = put_text(p, text_file[i].key, line);
+			err = config_text(p, text_file[i].key, line);
 	return err;
 }
 
@@ -80,7 +81,7 @@ static int dmi(struct plan *p)
 			if (!root_line(p->root, line, sizeof(line), "/sys/class/dmi/id/%s", file[k][i]) && line[0])
 				snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", line);
 		}
-		err = put_text(p, key[k], text);
+		err = config_text(p, key[k], text);
 	}
 	return err;
 }
@@ -136,11 +137,11 @@ static int os_and_memory(struct plan *p)
 	if (read_head(p->root, "/etc/os-release", text, sizeof(text)))
 		read_head(p->root, "/usr/lib/os-release", text, sizeof(text));
 	if (find_line(text, "PRETTY_NAME", "=", value, sizeof(value)))
-		err = put_text(p, PM_HEADER_OS, value);
+		err = config_text(p, PM_HEADER_OS, value);
 	read_head(p->root, "/proc/meminfo", text, sizeof(text));
 	if (!err && find_line(text, "MemTotal", ":", value, sizeof(value)) &&
 	    !parse_u64_span(value, strcspn(value, " "), 10, &kib))
-		err = put_number(p, PM_HEADER_MEMORY, kib * 1024);
+		err = config_number(p, PM_HEADER_MEMORY, kib * 1024);
 	return err;
 }
 
@@ -158,7 +159,7 @@ static int kernel_switches(struct plan *p)
 		err = pm_map_set(&p->model->header, PM_HEADER_PARANOID,
 				 level < 0 ? pm_s64(level) : pm_u64((uint64_t)level));
 	if (!err && !root_u64(p->root, &v, "/proc/sys/kernel/nmi_watchdog"))
-		err = put_number(p, PM_HEADER_NMI_WATCHDOG, v);
+		err = config_number(p, PM_HEADER_NMI_WATCHDOG, v);
 	if (!err && p->options->tcc_celsius)
 		err = plan_fact(p, pm_u64(p->options->tcc_celsius), "tcc_celsius");
 	/* Opening it requests nothing, so nothing changes; the number is what others requested. */
@@ -202,13 +203,13 @@ static int cpuid_header(struct plan *p, const struct cpuid_cpu *c, size_t n)
 	if (i == n)
 		return 0;
 	if (cpuid_vendor(&c[i], vendor))
-		err = put_text(p, PM_HEADER_CPU_VENDOR, vendor);
+		err = config_text(p, PM_HEADER_CPU_VENDOR, vendor);
 	if (!err && cpuid_brand(&c[i], brand))
-		err = put_text(p, PM_HEADER_CPU_MODEL, brand);
+		err = config_text(p, PM_HEADER_CPU_MODEL, brand);
 	if (!err && cpuid_name(&c[i], name, sizeof(name)))
-		err = put_text(p, PM_HEADER_CPU_ID, name);
+		err = config_text(p, PM_HEADER_CPU_ID, name);
 	if (!err && cpuid_hypervisor(&c[i], hypervisor))
-		err = put_text(p, PM_HEADER_HYPERVISOR, hypervisor);
+		err = config_text(p, PM_HEADER_HYPERVISOR, hypervisor);
 	return err;
 }
 
@@ -237,13 +238,13 @@ static int put_midr(struct plan *p, uint64_t v)
 	int err;
 
 	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)v);
-	err = put_text(p, PM_HEADER_CPU_ID, text);
+	err = config_text(p, PM_HEADER_CPU_ID, text);
 	if (err)
 		return err;
 	snprintf(text, sizeof(text), "0x%02x", (unsigned)(v >> 24) & 0xff);
 	cputype_name(v, name, sizeof(name));
-	err = put_text(p, PM_HEADER_CPU_VENDOR, text);
-	return err ? err : put_text(p, PM_HEADER_CPU_MODEL, name);
+	err = config_text(p, PM_HEADER_CPU_VENDOR, text);
+	return err ? err : config_text(p, PM_HEADER_CPU_MODEL, name);
 }
 
 static int describe_arm(struct plan *p)
@@ -294,7 +295,7 @@ static int put_identity(struct plan *p, const char *text)
 		snprintf(id, sizeof(id), "%.32s-%.32s-%.32s", value[0], value[1], value[2]);
 	else if (pvr && sscanf(pvr, "(pvr %x %x)", &version, &revision) == 2)
 		snprintf(id, sizeof(id), "0x%04x%04x", version & 0xffff, revision & 0xffff);
-	return put_text(p, PM_HEADER_CPU_ID, id);
+	return config_text(p, PM_HEADER_CPU_ID, id);
 }
 
 /* The machine of s390x, which its processor is named after (arch/s390/kernel, setup_elf_platform()). */
@@ -316,7 +317,7 @@ static int put_ibm_z(struct plan *p, const char *text)
 		of++;
 	snprintf(name, sizeof(name), "IBM %s%stype %04X", of < sizeof(z) / sizeof(z[0]) ? z[of].name : "",
 		 of < sizeof(z) / sizeof(z[0]) ? ", " : "", type & 0xffff);
-	return put_text(p, PM_HEADER_CPU_MODEL, name);
+	return config_text(p, PM_HEADER_CPU_MODEL, name);
 }
 
 /* Adds what CPUID and MIDR did not say, from the kernel's text for people. */
@@ -353,11 +354,11 @@ static int from_cpuinfo(struct plan *p)
 			/* "POWER9 (raw), altivec supported" */
 			if (!strcmp(row[i].line, "cpu"))
 				value[strcspn(value, ",")] = '\0';
-			err = put_text(p, row[i].key, value);
+			err = config_text(p, row[i].key, value);
 		}
 	for (size_t i = 0; i < sizeof(arch) / sizeof(arch[0]) && !err; i++)
 		if (!pm_map_get(&p->model->header, PM_HEADER_ARCH) && strstr(text, arch[i].text))
-			err = put_text(p, PM_HEADER_ARCH, arch[i].arch);
+			err = config_text(p, PM_HEADER_ARCH, arch[i].arch);
 	return err;
 }
 
@@ -369,9 +370,9 @@ static int from_uname(struct plan *p)
 	if (p->root->emulated || uname(&u))
 		return 0;
 	if (!pm_map_get(&p->model->header, PM_HEADER_ARCH))
-		err = put_text(p, PM_HEADER_ARCH, u.machine);
+		err = config_text(p, PM_HEADER_ARCH, u.machine);
 	if (!err && !pm_map_get(&p->model->header, PM_HEADER_KERNEL))
-		err = put_text(p, PM_HEADER_KERNEL, u.release);
+		err = config_text(p, PM_HEADER_KERNEL, u.release);
 	return err;
 }
 
@@ -391,4 +392,174 @@ int machine_describe(struct plan *p, struct error *e)
 	for (size_t i = p->options->perf.brief ? 2 : 0; i < sizeof(step) / sizeof(step[0]) && !err; i++)
 		err = step[i](p);
 	return err ? error_sys(e, -err, "describing the machine") : 0;
+}
+
+struct filler {
+	struct plan *p;
+	int err;
+};
+
+/* What the user typed to have it in the file is not a secret of the machine. */
+static bool may_put(const struct record_options *o, uint32_t key)
+{
+	if ((key == PM_HEADER_COMMAND || key == PM_HEADER_LABELS) && strcmp(o->privacy, "strict"))
+		return true;
+	return plan_may_record(o, key);
+}
+
+/* Adds a value if privacy permits it and it is not there yet. */
+static void put_key(struct filler *f, uint32_t key, struct pm_value v)
+{
+	if (f->err || !may_put(f->p->options, key) || pm_map_get(&f->p->model->header, key))
+		pm_value_release(&v);
+	else
+		f->err = pm_map_set(&f->p->model->header, key, v);
+}
+
+static struct pm_value texts(char *const *list)
+{
+	struct pm_value v;
+	uint32_t n = 0;
+
+	while (list && list[n])
+		n++;
+	v = pm_array(n);
+	for (uint32_t i = 0; i < n && v.array.item; i++)
+		v.array.item[i] = pm_text(list[i]);
+	return v;
+}
+
+static struct pm_value labels(char *const *list)
+{
+	struct pm_value v;
+	uint32_t n = 0;
+
+	while (list[n])
+		n++;
+	v = pm_array(n);
+	for (uint32_t i = 0; i < n && v.array.item; i++) {
+		size_t key = strcspn(list[i], "=");
+		struct pm_value pair = pm_array(2);
+
+		if (pair.array.item) {
+			pair.array.item[0] = pm_text_n(list[i], key);
+			pair.array.item[1] = pm_text(list[i] + key + 1);
+		}
+		v.array.item[i] = pair;
+	}
+	return v;
+}
+
+static struct pm_value source_names(const struct plan *p, const struct source *s, size_t n)
+{
+	struct pm_value v;
+	uint32_t used = 0, at = 0;
+
+	for (size_t pass = 0; pass < 2; pass++) {
+		if (pass)
+			v = pm_array(used);
+		for (size_t i = 0; i < n; i++) {
+			const struct unit *u = p->units;
+
+			while (u && u->source != &s[i])
+				u = u->next;
+			if (!u)
+				continue;
+			if (!pass)
+				used++;
+			else if (v.array.item)
+				v.array.item[at++] = pm_text(s[i].ops->name);
+		}
+	}
+	return v;
+}
+
+static const char *target(const struct record_options *o)
+{
+	switch (o->target) {
+	case TARGET_COMMAND:
+		return "command";
+	case TARGET_TASKS:
+		return o->perf.pids ? "pid" : o->perf.tids ? "tid" : "system";
+	case TARGET_SYSTEM:
+		break;
+	}
+	if (o->perf.n_cgroups || o->perf.each_cgroup)
+		return "cgroup";
+	return o->cpus ? "cpu" : "system";
+}
+
+/* From /etc/passwd only: what name services load does not belong in a program with capabilities. */
+static char *user_name(void)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *row = NULL;
+	char *name;
+
+	while (f && (row = fgetpwent(f)) && row->pw_uid != getuid())
+		;
+	if (row)
+		name = strdup(row->pw_name);
+	else if (asprintf(&name, "%u", (unsigned)getuid()) < 0)
+		name = NULL;
+	if (f)
+		fclose(f);
+	return name;
+}
+
+static void put_people(struct filler *f, char *const *argv)
+{
+	const struct record_options *o = f->p->options;
+	struct utsname host;
+	char *user;
+
+	if (!o->root && !uname(&host))
+		put_key(f, PM_HEADER_HOST, pm_text(host.nodename));
+	if (o->run.command) {
+		put_key(f, PM_HEADER_COMMAND, pm_text(o->run.command[0]));
+		if (o->run.command[1])
+			put_key(f, PM_HEADER_ARGUMENTS, texts(o->run.command + 1));
+	}
+	if (o->output.labels)
+		put_key(f, PM_HEADER_LABELS, labels(o->output.labels));
+	user = user_name();
+	if (user)
+		put_key(f, PM_HEADER_USER, pm_text(user));
+	free(user);
+	put_key(f, PM_HEADER_PMREC_ARGS, texts(argv));
+}
+
+int header_fill(struct plan *p, const struct source *s, size_t n, char *const *argv, struct error *e)
+{
+	const struct record_options *o = p->options;
+	struct filler f = { .p = p };
+	SCOPED(buf_release) struct buf cpus = BUF_INIT;
+
+	put_key(&f, PM_HEADER_TOOL, pm_text("pmrec " PM_VERSION));
+	put_key(&f, PM_HEADER_INTERVAL, pm_u64(o->sample.interval_ns));
+	put_key(&f, PM_HEADER_TICK_HZ, pm_u64((uint64_t)sysconf(_SC_CLK_TCK)));
+	put_key(&f, PM_HEADER_PAGE_SIZE, pm_u64((uint64_t)sysconf(_SC_PAGESIZE)));
+	put_key(&f, PM_HEADER_TARGET, pm_text(target(o)));
+	put_key(&f, PM_HEADER_PRIVACY, pm_text(o->privacy));
+	put_key(&f, PM_HEADER_SOURCES, source_names(p, s, n));
+	put_key(&f, PM_HEADER_LITTLE_ENDIAN, pm_bool(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__));
+	if (p->root->emulated)
+		put_key(&f, PM_HEADER_EMULATED, pm_bool(true));
+	if (o->perf.no_scale)
+		put_key(&f, PM_HEADER_SCALED, pm_bool(false));
+	if (o->run.runs != 1)
+		put_key(&f, PM_HEADER_RUNS, pm_u64(o->run.runs == UINT32_MAX ? 0 : o->run.runs));
+	if (clocks_counter_name() && !p->root->emulated) {
+		put_key(&f, PM_HEADER_CLOCK_COUNTER, pm_text(clocks_counter_name()));
+		if (clocks_counter_hz())
+			put_key(&f, PM_HEADER_CLOCK_COUNTER_HZ, pm_u64(clocks_counter_hz()));
+	}
+	if (o->cpus) {
+		cpulist_print(&p->cpus, &cpus);
+		/* As typed, if that is how lists are written. */
+		put_key(&f, PM_HEADER_CPUS,
+			pm_text(o->cpus[strspn(o->cpus, "0123456789,-")] ? buf_str(&cpus) : o->cpus));
+	}
+	put_people(&f, argv);
+	return f.err ? error_sys(e, -f.err, "the header") : 0;
 }

@@ -1,7 +1,8 @@
-#include "record/host/affinity.h"
+#include "record/host/process.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <unistd.h>
 
 #define CPUS_MAX 65536
 
@@ -59,4 +60,20 @@ int affinity_pin(uint32_t cpu)
 	err = sched_setaffinity(0, size, set) ? -errno : 0;
 	CPU_FREE(set);
 	return err;
+}
+
+void interruptible_begin(sigset_t *before)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&set, ends[i]);
+	pthread_sigmask(SIG_UNBLOCK, &set, before);
+}
+
+void interruptible_end(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
