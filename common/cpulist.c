@@ -82,7 +82,7 @@ static int number(const char **text, uint32_t *value)
 }
 
 /* Reads "A", "A-B", "A-B:step" or "A-B:used/group", and marks the numbers. */
-static int part(const char **text, bool dots, uint64_t *marks)
+static int list_part(const char **text, bool dots, uint64_t *marks)
 {
 	uint32_t first, last, used = 1, group = 1;
 	int err = number(text, &first);
@@ -134,7 +134,7 @@ int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *
 	while (blank(*at))
 		at++;
 	while (*at && !err) {
-		err = part(&at, dots, marks);
+		err = list_part(&at, dots, marks);
 		while (!err && blank(*at))
 			at++;
 		if (err || !*at)

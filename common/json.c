@@ -36,7 +36,7 @@ struct json *json_parse(const char *text, size_t len, struct error *e)
 	return out(j);
 }
 
-static int read_file(const char *path, struct buf *b, struct error *e)
+static int read_text(const char *path, struct buf *b, struct error *e)
 {
 	int fd = file_open(path, e);
 	ssize_t n;
@@ -67,7 +67,7 @@ struct json *json_load(const char *path, struct error *e)
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 	struct json *j = NULL;
 
-	if (!read_file(path, &text, e)) {
+	if (!read_text(path, &text, e)) {
 		j = json_parse(text.data ? (const char *)text.data : "", text.len, e);
 		if (!j)
 			error_prefix(e, "%s", path);

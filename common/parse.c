@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <locale.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int digit_of(char c)
 {
@@ -245,4 +247,42 @@ unsigned parse_distance(const char *a, const char *b)
 		now = spare;
 	}
 	return last[nb];
+}
+
+void nearest_offer(struct nearest *near, const char *name)
+{
+	size_t len = strlen(near->word);
+	unsigned limit = len < 4 ? 1 : len < 10 ? 2 : 3;
+	bool begins = len >= 4 && !strncasecmp(near->word, name, len);
+	unsigned distance;
+
+	if (strlen(name) >= sizeof(near->names[0]) || (strlen(name) > len + limit && !begins) ||
+	    strlen(name) + limit < len)
+		return;
+	/* An unfinished word is less likely meant than a mistyped one. */
+	distance = strlen(name) > len + limit ? limit : parse_distance(near->word, name);
+	if (!strncasecmp(near->word, name, strlen(name)) && strlen(name) == len)
+		distance = 0; /* differs in case alone */
+	if (distance > limit || (near->n && distance > near->distance))
+		return;
+	if (!near->n || distance < near->distance) {
+		near->n = 0;
+		near->distance = distance;
+	}
+	for (unsigned i = 0; i < near->n; i++)
+		if (!strcmp(near->names[i], name))
+			return;
+	if (near->n < sizeof(near->names) / sizeof(near->names[0]))
+		strcpy(near->names[near->n++], name);
+}
+
+const char *nearest_text(const struct nearest *near, char *text, size_t size)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < near->n && len < size; i++)
+		len += (size_t)snprintf(text + len, size - len, "%s\"%s\"%s", i ? ", " : "; did you mean ",
+					near->names[i], i + 1 == near->n ? "?" : "");
+	return text;
 }

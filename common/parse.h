@@ -24,3 +24,14 @@ bool parse_is_among(const char *words, const char *word, size_t len);
 
 /* The number of single-character edits (insert, delete, replace, swap) between two words, for "did you mean". */
 unsigned parse_distance(const char *a, const char *b);
+
+/* Collects the names nearest to what was written. */
+struct nearest {
+	const char *word;
+	unsigned distance; /* of the best so far */
+	char names[3][64];
+	unsigned n;
+};
+void nearest_offer(struct nearest *near, const char *name);
+/* ", did you mean a, b?" or "" */
+const char *nearest_text(const struct nearest *near, char *text, size_t size);

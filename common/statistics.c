@@ -255,7 +255,7 @@ uint64_t statistics_random(struct statistics_random *r)
 
 /* Partitions: values below the pivot first and, with `same`, those that equal it; returns how many. Without a branch
  * on values, which would be mispredicted. */
-static size_t part(double *v, size_t from, size_t to, double pivot, bool same)
+static size_t partition(double *v, size_t from, size_t to, double pivot, bool same)
 {
 	size_t below = from;
 
@@ -276,14 +276,14 @@ double statistics_kth(double *v, size_t n, size_t k)
 	while (to - from > 1) {
 		double a = v[from], b = v[from + (to - from) / 2], c = v[to - 1];
 		double pivot = fmax(fmin(a, b), fmin(fmax(a, b), c));
-		size_t at = part(v, from, to, pivot, false);
+		size_t at = partition(v, from, to, pivot, false);
 
 		if (k < at) {
 			to = at;
 		} else if (at > from) {
 			from = at;
 		} else {
-			from = part(v, at, to, pivot, true);
+			from = partition(v, at, to, pivot, true);
 			if (k < from || isnan(pivot))
 				return pivot;
 		}

@@ -178,7 +178,7 @@ static size_t next_line(const char **rest, size_t width)
 }
 
 /* The width that a column needs when its lines are wrapped to its limit. */
-static void settle(struct table *t, size_t column, bool heads)
+static void settle_width(struct table *t, size_t column, bool heads)
 {
 	struct column *k = &t->column[column];
 	size_t widest = heads ? cell_width(&k->head) : 0;
@@ -227,7 +227,7 @@ static void fit(struct table *t, bool heads, size_t width)
 	}
 	for (size_t c = 0; c < t->n_columns; c++)
 		if (t->column[c].wrap)
-			settle(t, c, heads);
+			settle_width(t, c, heads);
 }
 
 static void print_line(struct table *t, const struct cell *row, bool colors, struct buf *out)

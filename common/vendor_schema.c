@@ -8,12 +8,12 @@
 
 #include "common/parse.h"
 
-static const char *field(const struct json *object, const char *key)
+static const char *json_field(const struct json *object, const char *key)
 {
 	return json_text(json_get(object, key), "");
 }
 
-static void put(struct json *to, const char *key, const char *text)
+static void put_member(struct json *to, const char *key, const char *text)
 {
 	if (text && *text)
 		json_put(to, key, json_new_text(text));
@@ -110,7 +110,7 @@ static bool add_modifier(const char *text, size_t len, struct buf *terms, struct
 
 /* "UOPS_RETIRED.MS:c1:e1" as an id in a formula. `pmu`: the kind of cores; NULL: there is only one. False: it cannot
  * be expressed. */
-static bool add_event(const char *name, const char *pmu, struct buf *out)
+static bool add_pmu_event(const char *name, const char *pmu, struct buf *out)
 {
 	const char *colon = strchr(name, ':'), *known = look_up(shares, name);
 	SCOPED(buf_release) struct buf letters = BUF_INIT, terms = BUF_INIT;
@@ -141,8 +141,8 @@ static bool add_event(const char *name, const char *pmu, struct buf *out)
 static const char *name_of(const struct json *list, const char *alias, const char *key)
 {
 	for (size_t i = 0; i < json_count(list); i++)
-		if (!strcasecmp(field(json_at(list, i), "Alias"), alias))
-			return field(json_at(list, i), key);
+		if (!strcasecmp(json_field(json_at(list, i), "Alias"), alias))
+			return json_field(json_at(list, i), key);
 	return NULL;
 }
 
@@ -150,7 +150,7 @@ static const char *name_of(const struct json *list, const char *alias, const cha
 static bool add_units(const struct json *events, struct buf *out)
 {
 	for (size_t i = 0; i < json_count(events); i++) {
-		const char *name = field(json_at(events, i), "Name");
+		const char *name = json_field(json_at(events, i), "Name");
 
 		if (strncmp(name, "UNC_CHA_", 8) && strncmp(name, "UNC_C_", 6))
 			continue;
@@ -191,12 +191,12 @@ static bool add_word(const struct json *metric, const char *pmu, const struct js
 	if (all) {
 		name = name_of(list, word, "Value");
 		for (size_t i = 0; name && i < json_count(all); i++)
-			if (!strcmp(field(json_at(all, i), "LegacyName"), name))
-				return buf_addstr(out, field(json_at(all, i), "MetricName")), true;
+			if (!strcmp(json_field(json_at(all, i), "LegacyName"), name))
+				return buf_addstr(out, json_field(json_at(all, i), "MetricName")), true;
 		return false;
 	}
 	if ((name = name_of(json_get(metric, "Events"), word, "Name")))
-		return add_event(name, pmu, out);
+		return add_pmu_event(name, pmu, out);
 	name = name_of(json_get(metric, "Constants"), word, "Name");
 	return add_constant(metric, pmu, name ? name : word, out);
 }
@@ -206,7 +206,7 @@ static bool add_formula(const struct json *metric, const char *pmu, const struct
 			const struct json *all, struct buf *out)
 {
 	const struct json *list = json_get(formula, "ThresholdMetrics");
-	const char *text = field(formula, "Formula");
+	const char *text = json_field(formula, "Formula");
 	bool can = *text != '\0';
 
 	while (*text && can) {
@@ -236,19 +236,19 @@ static struct json *convert_metric(const struct json *metric, const char *pmu, c
 {
 	struct json *to = json_new_object();
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	const char *unit = field(metric, "UnitOfMeasure"), *known = look_up(units, unit);
-	const char *group = field(metric, "MetricGroup"), *category = field(metric, "Category");
+	const char *unit = json_field(metric, "UnitOfMeasure"), *known = look_up(units, unit);
+	const char *group = json_field(metric, "MetricGroup"), *category = json_field(metric, "Category");
 	double level = json_number(json_get(metric, "Level"), 0);
 
-	put(to, "MetricName", field(metric, "MetricName"));
+	put_member(to, "MetricName", json_field(metric, "MetricName"));
 	/* The parser omits what cannot be expressed, and names it. */
 	if (!add_formula(metric, pmu, metric, NULL, &text) && !text.err) {
 		buf_clear(&text);
 		buf_addstr(&text, "\"a constant or a modifier that is not known\"");
 	}
 	put_buf(to, "MetricExpr", &text);
-	put(to, "ScaleUnit", known ? known : unit);
-	put(to, "BriefDescription", field(metric, "BriefDescription"));
+	put_member(to, "ScaleUnit", known ? known : unit);
+	put_member(to, "BriefDescription", json_field(metric, "BriefDescription"));
 	if (!add_formula(metric, pmu, json_get(metric, "Threshold"), all, &text) && !text.err)
 		buf_clear(&text);
 	put_buf(to, "MetricThreshold", &text);
@@ -294,9 +294,9 @@ static struct json *convert_arm(const struct json *j)
 	for (key = json_next_key(events, NULL); key; key = json_next_key(events, key)) {
 		struct json *o = json_new_object();
 
-		put(o, "EventName", key);
-		put(o, "EventCode", field(json_get(events, key), "code"));
-		put(o, "BriefDescription", field(json_get(events, key), "title"));
+		put_member(o, "EventName", key);
+		put_member(o, "EventCode", json_field(json_get(events, key), "code"));
+		put_member(o, "BriefDescription", json_field(json_get(events, key), "title"));
 		json_push(to, o);
 	}
 	for (size_t i = 0; json_is_array(events) && i < json_count(events); i++) {
@@ -305,20 +305,20 @@ static struct json *convert_arm(const struct json *j)
 		char code[32];
 
 		snprintf(code, sizeof(code), "%#x", (unsigned)json_number(json_get(event, "code"), 0));
-		put(o, "EventName", field(event, "name"));
-		put(o, "EventCode", code);
-		put(o, "BriefDescription", field(event, "description"));
+		put_member(o, "EventName", json_field(event, "name"));
+		put_member(o, "EventCode", code);
+		put_member(o, "BriefDescription", json_field(event, "description"));
 		json_push(to, o);
 	}
 	for (key = json_next_key(metrics, NULL); key; key = json_next_key(metrics, key)) {
 		const struct json *metric = json_get(metrics, key);
-		const char *unit = field(metric, "units");
+		const char *unit = json_field(metric, "units");
 		struct json *o = json_new_object();
 
-		put(o, "MetricName", key);
-		put(o, "MetricExpr", field(metric, "formula"));
-		put(o, "ScaleUnit", strncmp(unit, "percent", 7) ? unit : "%");
-		put(o, "BriefDescription", field(metric, "title"));
+		put_member(o, "MetricName", key);
+		put_member(o, "MetricExpr", json_field(metric, "formula"));
+		put_member(o, "ScaleUnit", strncmp(unit, "percent", 7) ? unit : "%");
+		put_member(o, "BriefDescription", json_field(metric, "title"));
 		put_groups(o, groups, key);
 		json_push(to, o);
 	}
@@ -332,14 +332,15 @@ bool vendor_json_midr(const struct json *j, char *pattern, size_t size)
 	unsigned id;
 
 	/* Arm's list of PMUs has both in one: 0x41d0c. */
-	if (sscanf(field(j, "cpuid"), "0x%x", &id) == 1 && id < 1u << 20 && json_is_array(json_get(j, "events"))) {
+	if (sscanf(json_field(j, "cpuid"), "0x%x", &id) == 1 && id < 1u << 20 &&
+	    json_is_array(json_get(j, "events"))) {
 		implementer = id >> 12;
 		part = id & 0xfff;
-	} else if (parse_u64(field(product, "implementer"), &implementer) ||
-		   parse_u64(field(product, "part_num"), &part))
+	} else if (parse_u64(json_field(product, "implementer"), &implementer) ||
+		   parse_u64(json_field(product, "part_num"), &part))
 		return false;
-	(void)parse_u64(field(product, "major_revision"), &major);
-	(void)parse_u64(field(product, "minor_revision"), &minor);
+	(void)parse_u64(json_field(product, "major_revision"), &major);
+	(void)parse_u64(json_field(product, "minor_revision"), &minor);
 	snprintf(pattern, size, "0x%016llx",
 		 (unsigned long long)(implementer << 24 | major << 20 | 0xf0000 | part << 4 | minor));
 	return true;
@@ -353,8 +354,8 @@ static void put_unit(struct json *list, const char *pmu)
 	for (size_t i = 0; i < json_count(list); i++) {
 		struct json *o = json_at(list, i);
 
-		if (!json_get(o, "Unit") && !strstr(field(o, "MetricExpr"), "UNC_"))
-			put(o, "Unit", pmu);
+		if (!json_get(o, "Unit") && !strstr(json_field(o, "MetricExpr"), "UNC_"))
+			put_member(o, "Unit", pmu);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "format/chunk.h"
-#include "format/rule.h"
+#include "format/cbor.h"
 #include "format/writer.h"
 
 /* What the next chunk needs to know of this one, if it depends on it. */

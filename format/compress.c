@@ -50,7 +50,7 @@ void pm_zstd_free(struct pm_zstd *z)
 	free(z);
 }
 
-static uint32_t le32(const uint8_t *p)
+static uint32_t zstd_le32(const uint8_t *p)
 {
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -134,7 +134,7 @@ static int decompress_with(struct pm_zstd *z, const void *known, size_t known_le
 	if (!z->d)
 		return -ENOMEM;
 	/* zstd would also accept skippable frames and several frames in a row; neither is ever written. */
-	if (len < 4 || le32(in) != ZSTD_MAGICNUMBER)
+	if (len < 4 || zstd_le32(in) != ZSTD_MAGICNUMBER)
 		return -EBADMSG;
 	if (ZSTD_getFrameContentSize(in, len) != raw_len)
 		return -EBADMSG;
@@ -233,6 +233,6 @@ bool pm_zstd_looks_like(const void *head, size_t len)
 
 	if (len < 4)
 		return false;
-	magic = le32(head);
+	magic = zstd_le32(head);
 	return magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
 }

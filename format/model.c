@@ -415,7 +415,7 @@ static uint32_t id_at(const void *array, uint32_t place, size_t size)
 	return id;
 }
 
-static uint32_t place_of(const struct model_ids *ids, uint32_t id)
+static uint32_t id_place(const struct model_ids *ids, uint32_t id)
 {
 	return (uint32_t)(id * ids->secret >> 32) & (ids->places - 1);
 }
@@ -424,7 +424,7 @@ static uint32_t *find_id(const struct model_ids *ids, const void *array, size_t 
 {
 	uint32_t mask = ids->places - 1;
 
-	for (uint32_t i = place_of(ids, id);; i = (i + 1) & mask) {
+	for (uint32_t i = id_place(ids, id);; i = (i + 1) & mask) {
 		uint32_t *place = &ids->place[i];
 
 		if (!*place || id_at(array, *place - 1, size) == id)
@@ -481,7 +481,7 @@ static int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, s
 	*slot = ids->n_spare ? ids->spare[--ids->n_spare] : ids->slots++;
 	/* The item is stored behind the others before anyone looks it up. */
 	if (ids->place) {
-		uint32_t mask = ids->places - 1, i = place_of(ids, id);
+		uint32_t mask = ids->places - 1, i = id_place(ids, id);
 
 		while (ids->place[i])
 			i = (i + 1) & mask;
@@ -517,7 +517,7 @@ static void model_ids_rebuild(struct model_ids *ids, const void *array, uint32_t
 	ids->n_retired = ids->n_kept = 0;
 	memset(ids->place, 0, ids->places * sizeof(*ids->place));
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = place_of(ids, id_at(array, i, size));
+		uint32_t k = id_place(ids, id_at(array, i, size));
 
 		while (ids->place[k])
 			k = (k + 1) & mask;
@@ -746,7 +746,7 @@ static int grow_slots(struct pm_model_caps *caps)
 	return 0;
 }
 
-static int join(struct pm_model *m, struct cpulist *into, const struct cpulist *from)
+static int join_cpus(struct pm_model *m, struct cpulist *into, const struct cpulist *from)
 {
 	for (size_t i = 0; i < from->n; i++) {
 		int err = 0;
@@ -783,7 +783,7 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	hash = hash_of(c);
 	slot = find_config(m, c, hash);
 	if (slot->index)
-		return join(m, &m->config[slot->index - 1].instances, &c->instances);
+		return join_cpus(m, &m->config[slot->index - 1].instances, &c->instances);
 	err = model_grow(m, &m->config, m->n_configs, PM_MAX_CONFIGS, sizeof(copy),
 			 sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 + 64);
 	if (!err)

@@ -8,7 +8,7 @@
 #include "format/frame.h"
 #include "format/index.h"
 #include "format/reader.h"
-#include "format/input.h"
+#include "format/window.h"
 
 #define READ_STEP (256u << 10) /* for sequential reading */
 #define HOP_STEP  (4u << 10)   /* while hopping from head to head */

@@ -105,7 +105,7 @@ static int take_line(struct vendor_pack *p, char *line)
 	return -EBADMSG;
 }
 
-static uint32_t le32(const uint8_t *b)
+static uint32_t get_le32(const uint8_t *b)
 {
 	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
@@ -126,14 +126,14 @@ static int read_index(struct vendor_pack *p)
 
 	if (pread(p->fd, head, HEAD, 0) != HEAD || memcmp(head, magic, sizeof(magic)))
 		return -EBADMSG;
-	size = le32(head + 8);
+	size = get_le32(head + 8);
 	if (size > MAX_INDEX)
 		return -EBADMSG;
 	text = malloc((size_t)size + 1);
 	if (!text)
 		return -ENOMEM;
 	text[size] = '\0';
-	if (pread(p->fd, text, size, HEAD) != (ssize_t)size || crc32c(text, size) != le32(head + 12))
+	if (pread(p->fd, text, size, HEAD) != (ssize_t)size || crc32c(text, size) != get_le32(head + 12))
 		err = -EBADMSG;
 	p->begin = HEAD + size;
 	for (rest = text; !err && (line = strsep(&rest, "\n"));)
@@ -182,7 +182,7 @@ static bool is_best(const struct vendor_pack *p, uint32_t row, uint64_t own)
 	return true;
 }
 
-static uint32_t choose(const struct vendor_pack *p, const char *cpuid, uint32_t *set, uint32_t max)
+static uint32_t choose_sets(const struct vendor_pack *p, const char *cpuid, uint32_t *set, uint32_t max)
 {
 	uint64_t midr, other;
 	uint32_t n = 0;
@@ -236,7 +236,7 @@ void vendor_texts_release(struct vendor_texts *t)
 int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, struct vendor_texts *out, struct error *e)
 {
 	struct pm_zstd *z = pm_zstd_new();
-	uint32_t set[VENDOR_TEXTS], n = choose(p, cpuid, set, VENDOR_TEXTS);
+	uint32_t set[VENDOR_TEXTS], n = choose_sets(p, cpuid, set, VENDOR_TEXTS);
 	int err = z ? 0 : error_set(e, ENOMEM, "out of memory");
 
 	*out = (struct vendor_texts){ 0 };
@@ -273,7 +273,7 @@ static int pack_set(struct pm_zstd *z, const struct vendor_set *s, struct buf *i
 	return err;
 }
 
-static int pack(const struct vendor_pack *p, struct buf *index, struct buf *frames)
+static int pack_sets(const struct vendor_pack *p, struct buf *index, struct buf *frames)
 {
 	struct pm_zstd *z = pm_zstd_new();
 	int err = z ? 0 : -ENOMEM;
@@ -290,7 +290,7 @@ int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
 {
 	SCOPED(buf_release) struct buf temporary = BUF_INIT, frames = BUF_INIT, index = BUF_INIT;
 	uint8_t head[HEAD];
-	int err = pack(p, &index, &frames), fd = -1;
+	int err = pack_sets(p, &index, &frames), fd = -1;
 
 	memcpy(head, magic, sizeof(magic));
 	put_le32(head + 8, (uint32_t)index.len);

@@ -34,7 +34,7 @@ static bool has_port(const struct class_pmu *pmu, const struct pci_port *port)
 /* ---- fields ---- */
 
 /* The value of the field; 0 if the PMU does not have it. This driver's fields consist of adjacent bits. */
-static uint64_t field(const struct event_pmu *pmu, const char *name, const uint64_t config[EVENT_CONFIGS])
+static uint64_t pmu_field(const struct event_pmu *pmu, const char *name, const uint64_t config[EVENT_CONFIGS])
 {
 	const char *format = event_pmu_format(pmu, name);
 	uint64_t mask[EVENT_CONFIGS] = { 0 }, max = 0;
@@ -50,7 +50,7 @@ static uint64_t field(const struct event_pmu *pmu, const char *name, const uint6
 }
 
 /* Sets the field if the kernel has it; a value that is too large is truncated. */
-static void fill(const struct event_pmu *pmu, const char *name, uint64_t value, uint64_t config[EVENT_CONFIGS])
+static void fill_field(const struct event_pmu *pmu, const char *name, uint64_t value, uint64_t config[EVENT_CONFIGS])
 {
 	const char *format = event_pmu_format(pmu, name);
 	uint64_t max;
@@ -63,7 +63,7 @@ static bool is_clock(const struct event_pmu *pmu, const struct class_pmu *self, 
 {
 	const struct pmu_class_event *clock = pmu_class_event(self->class, PMU_CLASS_CLOCK);
 
-	return clock && field(pmu, "event", config) == clock->code;
+	return clock && pmu_field(pmu, "event", config) == clock->code;
 }
 
 /* ---- remarks ---- */
@@ -97,7 +97,7 @@ static const char *why_unknown(const struct class_pmu *self)
 	}
 }
 
-static bool is_known(const struct class_pmu *self)
+static bool is_class_known(const struct class_pmu *self)
 {
 	return self->map && self->map->state == PCI_KNOWN;
 }
@@ -145,7 +145,7 @@ static int check_function(const struct event_pmu *pmu, const struct class_pmu *s
 	const struct pci_port *port;
 	char text[PCI_TEXT], place[48];
 
-	if (!is_known(self)) {
+	if (!is_class_known(self)) {
 		note(notes, "%s: cannot tell whether %s is below this root complex: %s", pmu->name, t->value,
 		     why_unknown(self));
 		return 0;
@@ -177,10 +177,10 @@ static void explain_number(const struct event_pmu *pmu, const struct class_pmu *
 	char text[PCI_TEXT];
 
 	pci_id_text(id, text);
-	if (is_known(self) && !find_here(self, id, &at))
+	if (is_class_known(self) && !find_here(self, id, &at))
 		note(notes, "%s: src_bdf=0x%04x is %s, and there is no such function below this root complex",
 		     pmu->name, id, text);
-	else if (is_known(self))
+	else if (is_class_known(self))
 		note(notes, "%s: src_bdf=0x%04x is %s", pmu->name, id, text);
 	else
 		note(notes, "%s: src_bdf=0x%04x is %s; cannot tell whether there is such a function: %s", pmu->name,
@@ -207,8 +207,8 @@ static int take_bdf(const struct event_pmu *pmu, const struct class_pmu *self, c
 		if (err)
 			return err;
 	}
-	fill(pmu, "src_bdf", at.id, config);
-	fill(pmu, "src_bdf_en", 1, config);
+	fill_field(pmu, "src_bdf", at.id, config);
+	fill_field(pmu, "src_bdf_en", 1, config);
 	return 1;
 }
 
@@ -230,7 +230,7 @@ static int take_ports(const struct event_pmu *pmu, const struct class_pmu *self,
 		snprintf(one, sizeof(one), "%.*s", (int)(len < sizeof(one) ? len : sizeof(one) - 1), from);
 		if (!pci_parse(one, &at, &domain) || !domain)
 			return malformed(t, "a mask of root ports, nor a root port as DDDD:BB:DD.F", e);
-		if (!is_known(self))
+		if (!is_class_known(self))
 			return error_set(e, EINVAL, "cannot tell which port %s is: %s", one, why_unknown(self));
 		port = pci_map_port(self->map, at);
 		if (!port)
@@ -244,7 +244,7 @@ static int take_ports(const struct event_pmu *pmu, const struct class_pmu *self,
 		mask |= UINT64_C(1) << port->rp;
 		from = from[len] ? from + len + 1 : NULL;
 	}
-	fill(pmu, t->key, mask, config);
+	fill_field(pmu, t->key, mask, config);
 	return 1;
 }
 
@@ -277,9 +277,9 @@ static int take_range(const struct event_pmu *pmu, const struct event_term *t, u
 	if (number[0] & (size - 1))
 		return error_set(e, EINVAL, "%s=%.60s does not start at a multiple of its size, 0x%llx", t->key,
 				 t->value, (unsigned long long)size);
-	fill(pmu, "dst_addr_base", number[0], config);
-	fill(pmu, "dst_addr_mask", size ? ~(size - 1) : 0, config);
-	fill(pmu, "dst_addr_en", 1, config);
+	fill_field(pmu, "dst_addr_base", number[0], config);
+	fill_field(pmu, "dst_addr_mask", size ? ~(size - 1) : 0, config);
+	fill_field(pmu, "dst_addr_en", 1, config);
 	return 1;
 }
 
@@ -339,7 +339,7 @@ static void fill_part(const struct event_pmu *pmu, const struct pmu_class *c, un
 		      uint64_t config[EVENT_CONFIGS])
 {
 	for (const struct pmu_class_filter *f = c->filter; f->name; f++)
-		if (f->part == part && field(pmu, f->name, config))
+		if (f->part == part && pmu_field(pmu, f->name, config))
 			return;
 	for (const struct pmu_class_filter *f = c->filter; f->name; f++) {
 		uint64_t all = f->all;
@@ -348,26 +348,28 @@ static void fill_part(const struct event_pmu *pmu, const struct pmu_class *c, un
 			continue;
 		if (!strcmp(f->name, "gpu_mask") && peers)
 			all = (UINT64_C(1) << peers) - 1;
-		fill(pmu, f->name, all, config);
+		fill_field(pmu, f->name, all, config);
 	}
 }
 
-static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes, struct error *e)
+static int check_config(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes,
+			struct error *e)
 {
 	const struct class_pmu *self = pmu->hook_data;
 
-	if (field(pmu, "src_bdf_en", config) && field(pmu, "src_rp_mask", config))
+	if (pmu_field(pmu, "src_bdf_en", config) && pmu_field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
 				 "%s filters by root port (src_rp_mask) or by function (src_bdf), not both: the "
 				 "event would never count",
 				 pmu->name);
-	if (field(pmu, "src_bdf", config) && !field(pmu, "src_bdf_en", config) && !field(pmu, "src_rp_mask", config))
+	if (pmu_field(pmu, "src_bdf", config) && !pmu_field(pmu, "src_bdf_en", config) &&
+	    !pmu_field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
 				 "%s: src_bdf with src_bdf_en=0 selects neither function nor root port: the event "
 				 "would never count",
 				 pmu->name);
-	if (field(pmu, "dst_addr_base", config) || field(pmu, "dst_addr_mask", config))
-		fill(pmu, "dst_addr_en", 1, config);
+	if (pmu_field(pmu, "dst_addr_base", config) || pmu_field(pmu, "dst_addr_mask", config))
+		fill_field(pmu, "dst_addr_en", 1, config);
 	if (is_clock(pmu, self, config) && !self->class->clock_filtered)
 		return 0;
 	for (unsigned part = 1; part <= 2; part++)
@@ -378,13 +380,13 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 	return 0;
 }
 
-const struct event_pmu_hooks nvidia_hooks = { .term = term, .finish = finish, .strict_groups = true };
+const struct event_pmu_hooks nvidia_hooks = { .term = term, .finish = check_config, .strict_groups = true };
 
 /* ---- everything that is opened ---- */
 
 static bool by_function(const struct event_pmu *pmu, const struct event *ev)
 {
-	return field(pmu, "src_bdf_en", ev->config) != 0;
+	return pmu_field(pmu, "src_bdf_en", ev->config) != 0;
 }
 
 int class_pmu_check(const struct event_view *view, const struct event_set *set, struct error *e)
@@ -399,7 +401,7 @@ int class_pmu_check(const struct event_view *view, const struct event_set *set, 
 		for (size_t k = 0; k < set->n; k++) {
 			const struct event *b = &set->event[k];
 			char one[PCI_TEXT], other[PCI_TEXT];
-			uint16_t id = (uint16_t)field(pmu, "src_bdf", a->config);
+			uint16_t id = (uint16_t)pmu_field(pmu, "src_bdf", a->config);
 
 			if (b->pmu_index != a->pmu_index || is_clock(pmu, pmu->hook_data, b->config))
 				continue;
@@ -408,12 +410,12 @@ int class_pmu_check(const struct event_view *view, const struct event_set *set, 
 					e, EINVAL,
 					"%s counts one function or all, not both at once: \"%.80s\" with src_bdf=%s",
 					pmu->name, b->text, pci_id_text(id, one));
-			if (field(pmu, "src_bdf", b->config) != id)
+			if (pmu_field(pmu, "src_bdf", b->config) != id)
 				return error_set(e, EINVAL,
 						 "%s has one function filter for all its events: %s and %s cannot be "
 						 "counted at once",
 						 pmu->name, pci_id_text(id, one),
-						 pci_id_text((uint16_t)field(pmu, "src_bdf", b->config), other));
+						 pci_id_text((uint16_t)pmu_field(pmu, "src_bdf", b->config), other));
 		}
 	}
 	return 0;

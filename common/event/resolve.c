@@ -1,6 +1,5 @@
-/* Turns a parsed list into events with attr words: names are looked up in the view. */
-#include "common/event/resolve.h"
-
+/* Turns a parsed list into events with attr words: names are looked up in the view; terms are fixed keys, aliases of
+ * sysfs and format fields. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -8,9 +7,115 @@
 #include <string.h>
 #include <strings.h>
 
-enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2, TYPE_CACHE = 3, TYPE_RAW = 4, TYPE_BREAKPOINT = 5 };
+#include "common/array.h"
+#include "common/cpulist.h"
+#include "common/event/event.h"
+#include "common/parse.h"
 
-int resolve_fail(struct resolver *r, int number, uint32_t column, const char *format, ...)
+struct resolver {
+	const struct event_list *list;
+	const struct event_view *view;
+	struct event_set *set;
+	struct buf *notes;
+	struct error *e;
+	const struct event_node *node; /* being resolved */
+	uint32_t wildcard;             /* number for what it expands to; 0: it cannot be several */
+};
+
+/* All names that could have been meant, where they are few. */
+struct listing {
+	char text[160];
+	size_t len;
+	bool too_many;
+};
+
+/* ---- near misses ---- */
+
+static void listing_add(struct listing *l, const char *name)
+{
+	size_t len = strlen(name);
+
+	/* Leave room for the text before the names. */
+	if (l->len + len + 32 > sizeof(l->text))
+		l->too_many = true;
+	else
+		l->len += (size_t)snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s", l->len ? ", " : "",
+					   name);
+}
+
+/* "; WHAT a, b, c", or "" if there are none or too many */
+static const char *listing_text(struct listing *l, const char *what)
+{
+	char names[sizeof(l->text)];
+
+	if (!l->len || l->too_many)
+		return "";
+	memcpy(names, l->text, sizeof(names));
+	snprintf(l->text, sizeof(l->text), "; %.20s %.*s", what, (int)(sizeof(names) - 32), names);
+	return l->text;
+}
+
+/* ---- fixed keys ---- */
+
+enum fixed_effect {
+	FIXED_CONFIG, /* config word `n` */
+	FIXED_NAME,
+	FIXED_METRIC_ID,
+	FIXED_PERCORE,
+	FIXED_INHERIT, /* `n` */
+	FIXED_CPU,
+	FIXED_LEGACY,   /* an event of the general type `n`, asked of this PMU */
+	FIXED_SAMPLING, /* affects sampling, not counting */
+};
+
+static const struct {
+	const char *key;
+	enum fixed_effect effect;
+	int n;
+} fixed_keys[] = {
+	{ "config", FIXED_CONFIG, 0 },
+	{ "config1", FIXED_CONFIG, 1 },
+	{ "config2", FIXED_CONFIG, 2 },
+	{ "config3", FIXED_CONFIG, 3 },
+	{ "config4", FIXED_CONFIG, 4 },
+	{ "name", FIXED_NAME },
+	{ "metric-id", FIXED_METRIC_ID },
+	{ "percore", FIXED_PERCORE },
+	{ "inherit", FIXED_INHERIT, 1 },
+	{ "no-inherit", FIXED_INHERIT, 0 },
+	{ "cpu", FIXED_CPU },
+	{ "legacy-hardware-config", FIXED_LEGACY, 0 },
+	{ "legacy-cache-config", FIXED_LEGACY, 3 },
+	{ "ratio-to-prev", FIXED_SAMPLING },
+	{ "period", FIXED_SAMPLING },
+	{ "freq", FIXED_SAMPLING },
+	{ "branch_type", FIXED_SAMPLING },
+	{ "time", FIXED_SAMPLING },
+	{ "call-graph", FIXED_SAMPLING },
+	{ "stack-size", FIXED_SAMPLING },
+	{ "max-stack", FIXED_SAMPLING },
+	{ "nr", FIXED_SAMPLING },
+	{ "overwrite", FIXED_SAMPLING },
+	{ "no-overwrite", FIXED_SAMPLING },
+	{ "aux-output", FIXED_SAMPLING },
+	{ "aux-action", FIXED_SAMPLING },
+	{ "aux-sample-size", FIXED_SAMPLING },
+};
+#define N_FIXED (sizeof(fixed_keys) / sizeof(fixed_keys[0]))
+
+static int set_text(char **to, const char *from)
+{
+	char *copy = strdup(from);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+/* "column N: ..." for the place `column` (from 0). Returns -number. */
+static int resolve_fail(struct resolver *r, int number, uint32_t column, const char *format, ...)
 {
 	char text[300];
 	va_list ap;
@@ -21,6 +126,480 @@ int resolve_fail(struct resolver *r, int number, uint32_t column, const char *fo
 	return error_set(r->e, number, "column %u: %s", column + 1, text);
 }
 
+static int need_value(struct resolver *r, const struct event_term *t, bool number)
+{
+	if (number ? t->is_number : t->value != NULL)
+		return 0;
+	return resolve_fail(r, EINVAL, t->column, "the term \"%s\" needs a %s", t->key, number ? "number" : "value");
+}
+
+/* A second cpu= adds to the first. */
+static int add_cpus(struct event *ev, const char *list)
+{
+	SCOPED(buf_release) struct buf both = BUF_INIT;
+
+	if (!ev->cpus)
+		return set_text(&ev->cpus, list);
+	buf_printf(&both, "%s,%s", ev->cpus, list);
+	return both.err ? both.err : set_text(&ev->cpus, buf_str(&both));
+}
+
+/* If there are several kinds of cores, a general event has its PMU's type in the upper half of its config. */
+static uint64_t general_pmu(const struct resolver *r, const struct event_pmu *pmu)
+{
+	unsigned cores = 0;
+
+	for (size_t i = 0; i < r->view->n_pmus; i++)
+		cores += r->view->pmu[i].core;
+	return pmu && pmu->core && cores > 1 ? (uint64_t)pmu->type << 32 : 0;
+}
+
+static int apply_fixed(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t,
+		       size_t which)
+{
+	struct cpulist cpus = { 0 };
+	struct error ignored;
+	int err = 0;
+
+	switch (fixed_keys[which].effect) {
+	case FIXED_CONFIG:
+		err = need_value(r, t, true);
+		if (!err)
+			ev->config[fixed_keys[which].n] = t->number;
+		return err;
+	case FIXED_NAME:
+		err = need_value(r, t, false);
+		ev->named = true;
+		return err ? err : set_text(&ev->display, t->value);
+	case FIXED_METRIC_ID:
+		err = need_value(r, t, false);
+		return err ? err : set_text(&ev->metric_id, t->value);
+	case FIXED_PERCORE:
+		ev->percore = !t->value || (t->is_number && t->number);
+		return 0;
+	case FIXED_INHERIT:
+		ev->inherit = (int8_t)(t->is_number && !t->number ? !fixed_keys[which].n : fixed_keys[which].n);
+		return 0;
+	case FIXED_CPU:
+		err = need_value(r, t, false);
+		if (err)
+			return err;
+		/* The comma separates terms here, so this is a number, a range, or the PMU whose CPUs are meant. */
+		for (size_t i = 0; i < r->view->n_pmus; i++)
+			if (!strcmp(r->view->pmu[i].name, t->value))
+				return add_cpus(ev, r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
+		err = cpulist_parse(&cpus, t->value, false, &ignored);
+		cpulist_release(&cpus);
+		if (err)
+			return resolve_fail(r, EINVAL, t->column,
+					    "\"%s\" is neither a CPU nor a range of CPUs nor a PMU", t->value);
+		return add_cpus(ev, t->value);
+	case FIXED_LEGACY:
+		err = need_value(r, t, true);
+		if (!err) {
+			ev->type = (uint32_t)fixed_keys[which].n;
+			ev->config[0] = t->number | general_pmu(r, pmu);
+		}
+		return err;
+	case FIXED_SAMPLING:
+		return 0;
+	}
+	return 0;
+}
+
+/* ---- aliases and format fields ---- */
+
+static const struct event_alias *find_alias(const struct event_pmu *pmu, const char *name)
+{
+	for (size_t i = 0; pmu && i < pmu->n_aliases; i++)
+		if (!strcasecmp(pmu->alias[i].name, name))
+			return &pmu->alias[i];
+	return NULL;
+}
+
+static const struct event_format *find_format(const struct event_pmu *pmu, const char *name)
+{
+	for (size_t i = 0; pmu && i < pmu->n_formats; i++)
+		if (!strcmp(pmu->format[i].name, name))
+			return &pmu->format[i];
+	return NULL;
+}
+
+static int apply_format(struct resolver *r, struct event *ev, const struct event_pmu *pmu,
+			const struct event_format *f, const struct event_term *t)
+{
+	uint64_t max = 0;
+	int err;
+
+	if (t->value && !t->is_number)
+		return resolve_fail(r, EINVAL, t->column, "the term \"%s\" of %s needs a number, not \"%.40s\"",
+				    t->key, pmu->name, t->value);
+	err = event_format_pack(f->text, t->value ? t->number : 1, ev->config, &max);
+	if (err == -ERANGE)
+		return resolve_fail(r, EINVAL, t->column,
+				    "%s=0x%llx is too big for %s (%.60s), the maximum is 0x%llx", t->key,
+				    (unsigned long long)t->number, pmu->name, f->text, (unsigned long long)max);
+	if (err)
+		return resolve_fail(r, EINVAL, t->column,
+				    "the kernel describes \"%s\" of %s as \"%.60s\", which is not known", t->key,
+				    pmu->name, f->text);
+	return 0;
+}
+
+static int unknown_term(struct resolver *r, const struct event_pmu *pmu, const struct event_term *t)
+{
+	struct nearest near = { .word = t->key };
+	struct listing all = { 0 };
+	char hint[256];
+
+	for (size_t i = 0; pmu && i < pmu->n_formats; i++) {
+		nearest_offer(&near, pmu->format[i].name);
+		listing_add(&all, pmu->format[i].name);
+	}
+	for (size_t i = 0; pmu && i < pmu->n_aliases; i++) {
+		nearest_offer(&near, pmu->alias[i].name);
+		listing_add(&all, pmu->alias[i].name);
+	}
+	for (size_t i = 0; i < N_FIXED; i++)
+		nearest_offer(&near, fixed_keys[i].key);
+	return resolve_fail(r, EINVAL, t->column, "%s%s has no term or event \"%.60s\"%s", pmu ? "" : "the event ",
+			    pmu ? pmu->name : r->node->name, t->key,
+			    near.n ? nearest_text(&near, hint, sizeof(hint)) : listing_text(&all, "it has"));
+}
+
+/* Applies one term that is not an alias. */
+static int apply(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t)
+{
+	const struct event_format *f;
+	uint64_t raw;
+
+	if (t->driver)
+		return resolve_fail(r, EINVAL, t->column, "@%s configures a driver for tracing, not for counting",
+				    t->key);
+	for (size_t i = 0; i < N_FIXED; i++)
+		if (!strcmp(fixed_keys[i].key, t->key))
+			return apply_fixed(r, ev, pmu, t, i);
+	if (pmu && pmu->hooks) {
+		struct error rule = { 0 };
+		int taken = pmu->hooks->term(pmu, t, ev->config, r->notes, &rule);
+
+		if (taken)
+			return taken > 0 ? 0 : resolve_fail(r, -taken, t->column, "%s", rule.text);
+	}
+	f = find_format(pmu, t->key);
+	if (f)
+		return apply_format(r, ev, pmu, f, t);
+	if (pmu && !t->value && t->key[0] == 'r' &&
+	    !parse_u64_span(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1),
+			    strlen(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1)), 16, &raw)) {
+		ev->config[0] = raw;
+		return 0;
+	}
+	return unknown_term(r, pmu, t);
+}
+
+static bool has_key(const struct event_node *n, const char *key)
+{
+	for (size_t i = 0; i < n->n_terms; i++)
+		if (!strcmp(n->term[i].key, key) && n->term[i].value)
+			return true;
+	return false;
+}
+
+static int apply_alias(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_alias *a,
+		       const struct event_term *t)
+{
+	struct event_term *terms = NULL;
+	struct error inner = { 0 };
+	int n = event_terms_parse(&terms, a->text, &inner), err = n < 0 ? n : 0;
+
+	if (n < 0)
+		return resolve_fail(r, EINVAL, t->column, "cannot parse the kernel's text for %s/%s/: %.100s",
+				    pmu->name, a->name, inner.text);
+	for (int i = 0; i < n && !err; i++) {
+		struct event_term inherited = terms[i];
+
+		/* "core=?" must be given by the user; older kernels write "$core". */
+		if (terms[i].value && (terms[i].value[0] == '?' || terms[i].value[0] == '$')) {
+			if (!has_key(r->node, terms[i].key))
+				err = resolve_fail(r, EINVAL, t->column, "%s/%s/ needs the term \"%s=...\"",
+						   pmu->name, a->name, terms[i].key);
+			continue;
+		}
+		inherited.column = t->column;
+		err = apply(r, ev, pmu, &inherited);
+	}
+	event_terms_free(terms, (size_t)n);
+	if (!err && a->scale)
+		err = set_text(&ev->scale, a->scale);
+	if (!err && a->unit)
+		err = set_text(&ev->unit, a->unit);
+	ev->per_pkg |= a->per_pkg;
+	ev->snapshot |= a->snapshot;
+	return err;
+}
+
+/* Whether it is a general event requested from one PMU: "cpu_core/cycles/", "software/cs/". */
+static bool is_legacy(const struct event_pmu *pmu, const char *name, const struct event_symbol **s, uint64_t *config)
+{
+	*s = pmu ? event_symbol_find(name) : NULL;
+	if (*s)
+		return (*s)->type == 0 ? pmu->core : pmu->type == 1;
+	return pmu && pmu->core && !event_cache_parse(name, config);
+}
+
+static int apply_legacy(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const char *name)
+{
+	const struct event_symbol *s;
+	uint64_t config = 0;
+	int err = 0;
+
+	is_legacy(pmu, name, &s, &config);
+	ev->type = s ? s->type : 3;
+	ev->config[0] = (s ? s->config : config) | general_pmu(r, pmu);
+	if (s && s->scale)
+		err = set_text(&ev->scale, s->scale);
+	if (s && s->unit && !err)
+		err = set_text(&ev->unit, s->unit);
+	ev->kernel_only = s && s->kernel_only;
+	return err;
+}
+
+/* Does the term say what is counted, as against what it is called and how it would be sampled? */
+static bool resolve_term_counts(const struct event_term *t)
+{
+	for (size_t i = 0; i < N_FIXED; i++)
+		if (!strcmp(fixed_keys[i].key, t->key))
+			return fixed_keys[i].effect != FIXED_NAME && fixed_keys[i].effect != FIXED_METRIC_ID &&
+			       fixed_keys[i].effect != FIXED_SAMPLING;
+	return true;
+}
+
+static bool is_sampling(const struct event_term *t)
+{
+	for (size_t i = 0; i < N_FIXED; i++)
+		if (!strcmp(fixed_keys[i].key, t->key))
+			return fixed_keys[i].effect == FIXED_SAMPLING;
+	return false;
+}
+
+/* Applies the node's terms to ev, which has its PMU (NULL: none) and what its name said. */
+static int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *pmu)
+{
+	const struct event_node *n = r->node;
+	int err = 0;
+
+	/* Event names come first, so that the user's terms override theirs wherever they stand. */
+	for (int names = 1; names >= 0 && !err; names--)
+		for (size_t i = 0; i < n->n_terms && !err; i++) {
+			const struct event_term *t = &n->term[i];
+			bool plain = !t->value && !t->driver;
+			const struct event_alias *a = plain ? find_alias(pmu, t->key) : NULL;
+			const struct event_symbol *s;
+			uint64_t config;
+			bool legacy = plain && !a && !find_format(pmu, t->key) && is_legacy(pmu, t->key, &s, &config);
+
+			if (a && names)
+				err = apply_alias(r, ev, pmu, a, t);
+			else if (legacy && names)
+				err = apply_legacy(r, ev, pmu, t->key);
+			else if (!a && !legacy && !names)
+				err = apply(r, ev, pmu, t);
+			if (!names && is_sampling(t))
+				buf_printf(r->notes, "%.60s in \"%.*s\" applies to sampling only, and is ignored\n",
+					   t->key, (int)(n->end - n->column), r->list->text + n->column);
+		}
+	if (!err && pmu && pmu->hooks) {
+		struct error rule = { 0 };
+
+		err = pmu->hooks->finish(pmu, ev->config, r->notes, &rule);
+		if (err)
+			err = resolve_fail(r, -err, n->column, "%s", rule.text);
+	}
+	return err;
+}
+
+/* The events that a list resolves to: texts, groups, release. */
+
+void event_release(struct event *ev)
+{
+	free(ev->name);
+	free(ev->display);
+	free(ev->text);
+	free(ev->pmu);
+	free(ev->scale);
+	free(ev->unit);
+	free(ev->cpus);
+	free(ev->metric_id);
+	free(ev->group_name);
+}
+
+void event_set_release(struct event_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		event_release(&set->event[i]);
+	free(set->event);
+	*set = (struct event_set){ 0 };
+}
+
+/* Modifiers after a canonical text: "cycles:u", "cpu/cycles/u". Owned; NULL without memory. */
+static char *resolve_with_mods(const char *body, uint32_t mods)
+{
+	struct buf b = BUF_INIT;
+	size_t len = strlen(body);
+
+	/* These concern the whole group, not the event. */
+	mods &= ~(uint32_t)(EVENT_MOD_WEAK | EVENT_MOD_NO_REGROUP);
+	buf_addstr(&b, body);
+	if (mods && body[len - 1] != '/')
+		buf_addch(&b, ':');
+	event_mods_print(mods, &b);
+	return buf_detach(&b);
+}
+
+int event_set_mods(struct event *ev, uint32_t mods)
+{
+	char *body = strndup(ev->name, ev->body), *name = body ? resolve_with_mods(body, mods) : NULL;
+
+	free(body);
+	if (!name)
+		return -ENOMEM;
+	free(ev->name);
+	ev->name = name;
+	ev->mods = mods;
+	return 0;
+}
+
+/* Modifiers of the node, with those that its group hands down. */
+static uint32_t resolve_mods(const struct resolver *r)
+{
+	const uint32_t of_leader = EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE;
+	const struct event_node *n = r->node;
+	const struct event_group *g = n->group == EVENT_NONE ? NULL : &r->list->group[n->group];
+
+	if (!g)
+		return n->mods & ~(uint32_t)EVENT_MOD_WEAK;
+	return n->mods | (g->first == (uint32_t)(n - r->list->node) ? g->mods : g->mods & ~of_leader);
+}
+
+#define HARMLESS (EVENT_MOD_WEAK | EVENT_MOD_SAMPLE_READ | EVENT_MOD_NO_REGROUP)
+
+/* The text for one of several PMUs or events that the user's text stands for: the terms after the PMU's name, if they
+ * name one event. */
+static char *expanded_text(const struct event *ev)
+{
+	const char *terms = strchr(ev->text, '/');
+	struct buf text = BUF_INIT;
+
+	if (!terms || strpbrk(terms, "*?[") || !*ev->pmu || strncmp(ev->name, ev->pmu, strlen(ev->pmu)) || ev->mods)
+		return strdup(ev->name);
+	buf_printf(&text, "%s%s", ev->pmu, terms);
+	return buf_detach(&text);
+}
+
+/* Appends the event, which it takes over in any case, with the texts that are still missing: `body` is the
+ * canonical text without modifiers; `expanded`: its display name cannot be what the user wrote. */
+static int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded)
+{
+	const struct event_node *n = r->node;
+	struct event_set *set = r->set;
+
+	/* A group passes its modifiers on to the members that they concern. */
+	if (ev->type == EVENT_TYPE_TOOL && (n->mods & ~(uint32_t)HARMLESS || ev->cpus || ev->percore))
+		goto tool_mods;
+	if (n->mods & EVENT_MOD_WEAK)
+		buf_printf(r->notes, "W applies to groups, and \"%.*s\" is not one\n", (int)(n->end - n->column),
+			   r->list->text + n->column);
+	ev->mods = resolve_mods(r);
+	ev->parsed = set->parsed;
+	ev->wildcard = r->wildcard;
+	ev->group = n->group == EVENT_NONE ? 0 : 1; /* numbered once all members are known */
+	if (n->group != EVENT_NONE) {
+		const struct event_group *g = &r->list->group[n->group];
+
+		if (g->name && !(ev->group_name = strdup(g->name)))
+			goto no_memory;
+	}
+	ev->body = strlen(body);
+	ev->name = resolve_with_mods(body, ev->mods);
+	ev->text = strndup(r->list->text + n->column, n->end - n->column);
+	if (!ev->name || !ev->text)
+		goto no_memory;
+	if (!ev->display && !(ev->display = expanded ? expanded_text(ev) : strdup(ev->text)))
+		goto no_memory;
+	if (set->n >= EVENT_LIST_MAX) {
+		event_release(ev);
+		return resolve_fail(r, E2BIG, n->column, "this makes more than %d events", EVENT_LIST_MAX);
+	}
+	if (array_room(&set->event, set->n, sizeof(*set->event)))
+		goto no_memory;
+	set->event[set->n++] = *ev;
+	return 0;
+tool_mods:
+	event_release(ev);
+	return resolve_fail(
+		r, EINVAL, n->column,
+		"pmrec counts %.60s itself, for the whole machine: modifiers, cpu and percore do not apply", body);
+no_memory:
+	event_release(ev);
+	return error_set(r->e, ENOMEM, "out of memory");
+}
+
+/* Whether the two may be read together: software events with any event, all others only with events of their own PMU.
+ */
+static bool same_group(const struct event *a, const struct event *b)
+{
+	if (a->pmu_index == b->pmu_index && !strcmp(a->pmu, b->pmu))
+		return true;
+	return (!a->core && !a->uncore) || (!b->core && !b->uncore);
+}
+
+/* Numbers the groups of the events from `start` on, which all come from one pair of braces. A member on another PMU
+ * is grouped with the others of that PMU, so that each PMU that a wildcard matches has its own group. */
+static int resolve_groups(struct resolver *r, size_t start, const struct event_group *g)
+{
+	struct event_set *set = r->set;
+	uint32_t base = set->groups;
+
+	for (size_t i = start; i < set->n; i++)
+		set->event[i].group = 0;
+	for (size_t i = start; i < set->n; i++) {
+		struct event *ev = &set->event[i];
+
+		for (size_t k = start; k < i && !ev->group; k++) {
+			const struct event *other = &set->event[k];
+			bool fits = true;
+
+			for (size_t m = start; m < i && fits; m++)
+				fits = set->event[m].group != other->group || same_group(&set->event[m], ev);
+			if (fits)
+				ev->group = other->group;
+		}
+		if (!ev->group)
+			ev->group = ++set->groups;
+	}
+	if (set->groups == base + 1)
+		return 0;
+	for (size_t i = start; i < set->n; i++)
+		if (set->event[i].wildcard)
+			return 0; /* one group per PMU is what was requested */
+	for (size_t i = start; i < set->n; i++) {
+		uint32_t pmu = set->event[i].pmu_index;
+
+		if (pmu != EVENT_NONE && r->view->pmu[pmu].hooks && r->view->pmu[pmu].hooks->strict_groups)
+			return resolve_fail(r, EINVAL, r->list->node[g->first].column,
+					    "the events of a group must be of one PMU: %s does not count with others",
+					    set->event[i].pmu);
+	}
+	buf_printf(r->notes,
+		   "the group {%.*s} spans PMUs that cannot be counted together; it is split into %u groups\n",
+		   (int)(r->list->node[g->first + g->n - 1].end - r->list->node[g->first].column),
+		   r->list->text + r->list->node[g->first].column, (unsigned)(set->groups - base));
+	return 0;
+}
+
+enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2, TYPE_CACHE = 3, TYPE_RAW = 4, TYPE_BREAKPOINT = 5 };
+
 static int new_event(struct event *ev, const char *pmu, uint32_t index, uint32_t type)
 {
 	*ev = (struct event){ .pmu_index = index, .type = type, .inherit = -1 };
@@ -29,7 +608,7 @@ static int new_event(struct event *ev, const char *pmu, uint32_t index, uint32_t
 }
 
 /* Completes an event whose terms have been applied; its text is `stem` and the terms that decide what is counted. */
-static int finish(struct resolver *r, struct event *ev, const char *stem, bool slashes, bool expanded)
+static int finish_event(struct resolver *r, struct event *ev, const char *stem, bool slashes, bool expanded)
 {
 	SCOPED(buf_release) struct buf body = BUF_INIT;
 	bool any = false;
@@ -104,7 +683,7 @@ static int add_software(struct resolver *r, const struct event_symbol *s)
 		event_release(&ev);
 		return err;
 	}
-	return finish(r, &ev, s->name, false, false);
+	return finish_event(r, &ev, s->name, false, false);
 }
 
 /* The name that perf prints for an event that it has expanded; NULL: no memory. */
@@ -157,7 +736,7 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 				 type == TYPE_CACHE ? "cache" : "hardware", (unsigned long long)config);
 		else if (hybrid)
 			snprintf(stem, sizeof(stem), "%.90s/%.90s/", pmu->name, name);
-		err = finish(r, &ev, hybrid ? stem : name, false, hybrid);
+		err = finish_event(r, &ev, hybrid ? stem : name, false, hybrid);
 	}
 	return err;
 }
@@ -195,9 +774,9 @@ static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const 
 		char stem[300];
 
 		snprintf(stem, sizeof(stem), "%.140s/%.140s/", pmu->name, alone->name);
-		return finish(r, &ev, stem, false, expanded);
+		return finish_event(r, &ev, stem, false, expanded);
 	}
-	return finish(r, &ev, pmu->name, true, expanded);
+	return finish_event(r, &ev, pmu->name, true, expanded);
 }
 
 static int offer_cache(void *arg, const char *name, uint64_t config)
@@ -470,7 +1049,7 @@ static int add_numeric(struct resolver *r)
 		return err;
 	}
 	snprintf(body, sizeof(body), "%llu:0x%llx", (unsigned long long)n->type, (unsigned long long)n->config);
-	return finish(r, &ev, body, false, false);
+	return finish_event(r, &ev, body, false, false);
 }
 
 static int add_breakpoint(struct resolver *r)

@@ -1,10 +1,50 @@
 /* Names that need no PMU description: hardware, software and cache events, and modifier letters. */
-#include "common/event/event.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "common/event/event.h"
+
+/* The events that pmrec counts without -e, and those that -d adds. */
+
+const struct event_default event_defaults[] = {
+	{ "task-clock", .only = EVENT_DEFAULT_OF_TASKS },
+	{ "cpu-clock", .only = EVENT_DEFAULT_OF_CPUS },
+	{ "context-switches" },
+	{ "cpu-migrations" },
+	{ "page-faults" },
+	{ "cycles" },
+	{ "instructions" },
+	{ "branches" },
+	{ "branch-misses" },
+	{ "slots", .beside = "slots" },
+	{ "topdown-retiring", .beside = "slots" },
+	{ "topdown-bad-spec", .beside = "slots" },
+	{ "topdown-fe-bound", .beside = "slots" },
+	{ "topdown-be-bound", .beside = "slots" },
+	{ "topdown-heavy-ops", .beside = "slots" },
+	{ "topdown-br-mispredict", .beside = "slots" },
+	{ "topdown-fetch-lat", .beside = "slots" },
+	{ "topdown-mem-bound", .beside = "slots" },
+	{ "stalled-cycles-frontend", .if_described = true },
+	{ "stalled-cycles-backend", .if_described = true },
+	{ "cache-references", .if_described = true, .only = EVENT_DEFAULT_OF_TURBOSTAT },
+	{ "cache-misses", .if_described = true, .only = EVENT_DEFAULT_OF_TURBOSTAT },
+	{ "L1-dcache-loads", 1 },
+	{ "L1-dcache-load-misses", 1 },
+	{ "LLC-loads", 1 },
+	{ "LLC-load-misses", 1 },
+	{ "L1-icache-loads", 2 },
+	{ "L1-icache-load-misses", 2 },
+	{ "dTLB-loads", 2 },
+	{ "dTLB-load-misses", 2 },
+	{ "iTLB-loads", 2 },
+	{ "iTLB-load-misses", 2 },
+	{ "L1-dcache-prefetches", 3 },
+	{ "L1-dcache-prefetch-misses", 3 },
+	{ NULL },
+};
 
 enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1 };
 

@@ -15,7 +15,7 @@
 
 /* Reads a number, written as a number or as text ("0x3c", "60", or a list, of which the first counts). False: there
  * is none. */
-static bool number(const struct json *object, const char *key, uint64_t *value)
+static bool json_digits(const struct json *object, const char *key, uint64_t *value)
 {
 	const struct json *j = json_get(object, key);
 	const char *text = json_text(j, NULL);
@@ -85,7 +85,7 @@ static const char *filter_text(const struct json *object, struct buf *out)
 
 	if (!filter || !*filter)
 		return NULL;
-	if (!strcmp(filter, "Filter1") && number(object, "FILTER_VALUE", &value))
+	if (!strcmp(filter, "Filter1") && json_digits(object, "FILTER_VALUE", &value))
 		buf_printf(out, ",config1=0x%llx", (unsigned long long)value << 32);
 	else if (unit && !strcmp(unit, "CHA") && !strncmp(filter, "config1=", 8) &&
 		 !((value = strtoull(filter + 8, NULL, 0)) >> 32))
@@ -103,42 +103,42 @@ static const char *event_text(const struct json *object, struct buf *out)
 	uint64_t code = 0, more = 0, mask = 0, msr = 0;
 	const char *wrong;
 
-	if (number(object, "LegacyConfigCode", &code)) {
+	if (json_digits(object, "LegacyConfigCode", &code)) {
 		buf_printf(out, "legacy-hardware-config=0x%llx", (unsigned long long)code);
 		return NULL;
 	}
-	if (number(object, "LegacyCacheCode", &code)) {
+	if (json_digits(object, "LegacyCacheCode", &code)) {
 		buf_printf(out, "legacy-cache-config=0x%llx", (unsigned long long)code);
 		return NULL;
 	}
-	if (number(object, "ConfigCode", &code)) {
+	if (json_digits(object, "ConfigCode", &code)) {
 		buf_printf(out, "config=0x%llx", (unsigned long long)code);
-	} else if (number(object, "EventidCode", &code)) {
+	} else if (json_digits(object, "EventidCode", &code)) {
 		buf_printf(out, "eventid=0x%llx", (unsigned long long)code);
 	} else {
-		if (json_get(object, "EventCode") && !number(object, "EventCode", &code))
+		if (json_get(object, "EventCode") && !json_digits(object, "EventCode", &code))
 			return "its EventCode is not a number";
-		if (number(object, "ExtSel", &more))
+		if (json_digits(object, "ExtSel", &more))
 			code |= more << 8;
 		buf_printf(out, "event=0x%llx", (unsigned long long)code);
 	}
-	if (json_get(object, "UMask") && !number(object, "UMask", &mask))
+	if (json_get(object, "UMask") && !json_digits(object, "UMask", &mask))
 		return "its UMask is not a number";
-	if (number(object, "UMaskExt", &more))
+	if (json_digits(object, "UMaskExt", &more))
 		mask |= more << 8;
 	if (mask)
 		buf_printf(out, ",umask=0x%llx", (unsigned long long)mask);
 	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
-		if (number(object, terms[i].key, &more) && more)
+		if (json_digits(object, terms[i].key, &more) && more)
 			buf_printf(out, ",%s=0x%llx", terms[i].term, (unsigned long long)more);
 	wrong = filter_text(object, out);
 	if (wrong)
 		return wrong;
-	if (number(object, "MSRIndex", &msr) && msr) {
+	if (json_digits(object, "MSRIndex", &msr) && msr) {
 		if (!msr_term(msr))
 			return "the kernel has no term for the register of its MSRIndex";
 		more = 0;
-		number(object, "MSRValue", &more);
+		json_digits(object, "MSRValue", &more);
 		buf_printf(out, ",%s=0x%llx", msr_term(msr), (unsigned long long)more);
 	}
 	return NULL;
@@ -187,7 +187,7 @@ static void plain_name(char *name)
 }
 
 /* Fills in name and text of one event. Returns NULL, or why it has none. */
-static const char *describe(const struct vendor_object *o, char *name, size_t size, struct buf *text)
+static const char *describe_event(const struct vendor_object *o, char *name, size_t size, struct buf *text)
 {
 	struct event_term *parsed;
 	struct error e = { 0 };
@@ -220,7 +220,7 @@ static bool flag(const struct vendor_object *o, const char *key)
 {
 	uint64_t v = 0;
 
-	return (number(o->own, key, &v) || number(o->standard, key, &v)) && v;
+	return (json_digits(o->own, key, &v) || json_digits(o->standard, key, &v)) && v;
 }
 
 /* Adds a field of a line, whatever the text contains. */
@@ -231,7 +231,8 @@ static void add_field(struct buf *to, const char *text, char end)
 	buf_addch(to, end);
 }
 
-static void add_row(const struct vendor_object *o, const char *name, const char *text, bool help, struct buf *rows)
+static void add_event_row(const struct vendor_object *o, const char *name, const char *text, bool help,
+			  struct buf *rows)
 {
 	const char *measure = vendor_field(o, "ScaleUnit"), *said = vendor_field(o, "BriefDescription");
 	size_t scale = measure ? scale_length(measure) : 0;
@@ -260,11 +261,11 @@ int vendor_events_convert(const struct vendor_docs *d, bool help, struct buf *ro
 
 		if (!called && (!vendor_field(&o, "ArchStdEvent") || vendor_field(&o, "MetricName")))
 			continue;
-		wrong = describe(&o, name, sizeof(name), &text);
+		wrong = describe_event(&o, name, sizeof(name), &text);
 		if (wrong)
 			note(notes, &left_out, called ? called : vendor_field(&o, "ArchStdEvent"), wrong);
 		else if (++n)
-			add_row(&o, name, buf_str(&text), help, rows);
+			add_event_row(&o, name, buf_str(&text), help, rows);
 	}
 	if (left_out > MAX_NOTES)
 		buf_printf(notes, "and %u more vendor events\n", left_out - MAX_NOTES);

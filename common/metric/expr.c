@@ -848,7 +848,7 @@ const char *value_reason_name(uint16_t reason)
 }
 
 /* Inside the program v is NaN exactly if there is a reason, whatever the caller left in the unused field. */
-static INLINE struct value load(struct value x)
+static INLINE struct value load_value(struct value x)
 {
 	if (__builtin_expect(x.reason != 0, 0))
 		return value_missing(x.reason);
@@ -897,7 +897,7 @@ static bool as_register(struct value x, uint64_t *bits)
 	return true;
 }
 
-static struct value field(struct value x, struct value hi, struct value lo)
+static struct value bit_field(struct value x, struct value hi, struct value lo)
 {
 	uint64_t bits;
 
@@ -962,7 +962,7 @@ static INLINE struct value apply(enum expr_op op, struct value a, struct value b
 	case OP_POW2:
 		return a.reason ? a : value_of(exp2(a.v));
 	case OP_BITS:
-		return field(a, b, c);
+		return bit_field(a, b, c);
 	case OP_PERCENT:
 		return percent(a, b);
 	case OP_SELECT:
@@ -984,11 +984,11 @@ struct value expr_eval(const struct expr *x, const struct value *input)
 		const struct expr_step *s = &x->step[i];
 
 		if (s->op == OP_NUMBER) {
-			*top++ = load(s->number);
+			*top++ = load_value(s->number);
 			continue;
 		}
 		if (s->op == OP_INPUT) {
-			*top++ = load(input[s->input]);
+			*top++ = load_value(input[s->input]);
 			continue;
 		}
 		switch (expr_ops[s->op].operands) {
@@ -1016,7 +1016,8 @@ static INLINE void apply_rows(enum expr_op op, const struct slot *a, const struc
 			      size_t n, struct value *out)
 {
 	for (size_t i = 0; i < n; i++)
-		out[i] = apply(op, load(a->v[i * a->step]), load(b->v[i * b->step]), load(c->v[i * c->step]));
+		out[i] = apply(op, load_value(a->v[i * a->step]), load_value(b->v[i * b->step]),
+			       load_value(c->v[i * c->step]));
 }
 
 static void run_step(enum expr_op op, const struct slot *a, const struct slot *b, const struct slot *c, size_t n,
@@ -1083,7 +1084,7 @@ static void run_block(const struct expr *x, const struct value *const *input, si
 	}
 	if (stack[0].v != out)
 		for (size_t i = 0; i < n; i++)
-			out[i] = load(stack[0].v[i * stack[0].step]);
+			out[i] = load_value(stack[0].v[i * stack[0].step]);
 }
 
 void expr_eval_rows(const struct expr *x, const struct value *const *input, size_t n, struct value *out,
@@ -1255,7 +1256,7 @@ static void print_items(struct printer *p)
 }
 
 /* Checked before printing, because a hostile file can multiply lengths with every reference. */
-static bool fits(const struct expr *x, const char *const *replacement)
+static bool replacement_fits(const struct expr *x, const char *const *replacement)
 {
 	size_t total = 0;
 
@@ -1270,7 +1271,7 @@ int expr_print_replaced(const struct expr *x, const char *const *replacement, st
 	struct printer p = { .x = x, .replacement = replacement, .out = out };
 	SCOPED(scoped_free) size_t *stack = calloc(x->depth, sizeof(*stack));
 
-	if (!fits(x, replacement))
+	if (!replacement_fits(x, replacement))
 		return -E2BIG;
 	p.child = calloc(x->n_steps, sizeof(*p.child));
 	/* Each step is pushed at most once and adds at most eight pieces. The stack is explicit because `1+1+1+...`

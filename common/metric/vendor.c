@@ -43,7 +43,7 @@ static int no_memory(struct loader *l)
 	return error_set(l->error, ENOMEM, "out of memory");
 }
 
-static const char *field(const struct entry *entry, const char *key)
+static const char *entry_text(const struct entry *entry, const char *key)
 {
 	return vendor_field(&entry->object, key);
 }
@@ -80,7 +80,7 @@ static int remember(struct loader *l, const char *unit, const char *name)
 }
 
 /* The metric that a metric of `unit` means by the name: on hybrid processors each kind of cores may have one. */
-static bool find_metric(struct loader *l, const char *unit, const char *name, uint32_t *at)
+static bool is_metric_known(struct loader *l, const char *unit, const char *name, uint32_t *at)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT;
 	bool found;
@@ -101,7 +101,7 @@ static int collect_one(struct loader *l, struct vendor_object object, struct err
 		return no_memory(l);
 	entry = &l->entry[l->n];
 	*entry = (struct entry){ .object = object, .name = vendor_field(&object, "MetricName") };
-	text = field(entry, "MetricExpr");
+	text = entry_text(entry, "MetricExpr");
 	if (!entry->name || !text)
 		return 0;
 	err = expr_parse(&entry->expr, text, &e);
@@ -115,7 +115,7 @@ static int collect_one(struct loader *l, struct vendor_object object, struct err
 		return left_out(skipped, entry, &e);
 	}
 	l->n++;
-	if (remember(l, field(entry, "Unit"), entry->name) || remember(l, NULL, entry->name))
+	if (remember(l, entry_text(entry, "Unit"), entry->name) || remember(l, NULL, entry->name))
 		return no_memory(l);
 	return 0;
 }
@@ -168,7 +168,7 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 
 		if (in[i].aspect != EXPR_VALUE)
 			continue;
-		if (find_metric(l, unit, in[i].name, &other)) {
+		if (is_metric_known(l, unit, in[i].name, &other)) {
 			err = expand(l, other, level);
 			replacement[i] = l->entry[other].expanded;
 		} else {
@@ -206,7 +206,7 @@ static int expand(struct loader *l, size_t i, size_t level)
 	entry->busy = true;
 	entry->place = level;
 	l->chain[level] = i;
-	err = print_expanded(l, entry->expr, field(entry, "Unit"), level + 1, &entry->expanded);
+	err = print_expanded(l, entry->expr, entry_text(entry, "Unit"), level + 1, &entry->expanded);
 	entry->busy = false;
 	return err;
 }
@@ -289,7 +289,7 @@ static char *id_of(struct names *used, const char *name)
 
 static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 {
-	const char *scale = field(entry, "ScaleUnit"), *unit = "";
+	const char *scale = entry_text(entry, "ScaleUnit"), *unit = "";
 	char factor[32] = "", after[40];
 
 	if (scale && split_scale(scale, factor, &unit))
@@ -304,7 +304,7 @@ static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 /* The metric's own name means its value without ScaleUnit, as in perf. */
 static int fill_threshold(struct loader *l, struct entry *entry, struct metric *row)
 {
-	const char *text = field(entry, "MetricThreshold");
+	const char *text = entry_text(entry, "MetricThreshold");
 	struct expr *x;
 	char *expanded = NULL;
 	int err;
@@ -313,7 +313,7 @@ static int fill_threshold(struct loader *l, struct entry *entry, struct metric *
 		return 0;
 	err = expr_parse(&x, text, l->error);
 	if (!err) {
-		err = print_expanded(l, x, field(entry, "Unit"), 0, &expanded);
+		err = print_expanded(l, x, entry_text(entry, "Unit"), 0, &expanded);
 		expr_free(x);
 	}
 	row->threshold = expanded;
@@ -348,15 +348,15 @@ static bool has_twin(struct loader *l, const struct entry *entry)
 {
 	uint32_t first;
 
-	return find_metric(l, NULL, entry->name, &first) && l->entry[first].twins;
+	return is_metric_known(l, NULL, entry->name, &first) && l->entry[first].twins;
 }
 
 static int fill_row(struct loader *l, struct names *used, struct entry *entry, struct metric *row)
 {
-	const char *groups = field(entry, "MetricGroup"), *help = field(entry, "BriefDescription");
-	const char *mode = field(entry, "AggregationMode");
-	const char *ungrouped = field(entry, "MetricgroupNoGroup"), *unit = field(entry, "Unit");
-	const char *compat = field(entry, "Compat");
+	const char *groups = entry_text(entry, "MetricGroup"), *help = entry_text(entry, "BriefDescription");
+	const char *mode = entry_text(entry, "AggregationMode");
+	const char *ungrouped = entry_text(entry, "MetricgroupNoGroup"), *unit = entry_text(entry, "Unit");
+	const char *compat = entry_text(entry, "Compat");
 	int err = fill_expr(l, entry, row);
 
 	if (!err)
@@ -364,7 +364,7 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	if (err)
 		return err;
 	if (!help)
-		help = field(entry, "PublicDescription");
+		help = entry_text(entry, "PublicDescription");
 	/* Hybrid processors have metrics of one name for each kind of cores. */
 	row->display = unit && has_twin(l, entry) ? printed(entry->name, " ", unit) : copy(entry->name);
 	row->name = row->display ? id_of(used, row->display) : NULL;
@@ -374,7 +374,7 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	row->help = copy(help ? help : entry->name);
 	row->board = compat && unit ? printed(unit, "=", compat) : NULL;
 	row->precision = 2;
-	row->grouping = grouping_of(field(entry, "MetricConstraint"));
+	row->grouping = grouping_of(entry_text(entry, "MetricConstraint"));
 	row->scope = !mode                    ? METRIC_ANY :
 		     !strcmp(mode, "PerChip") ? METRIC_PACKAGE :
 		     !strcmp(mode, "PerCore") ? METRIC_CORE :
@@ -420,7 +420,7 @@ static int fill(struct loader *l, struct metric_set *set, struct error *first)
 	return 0;
 }
 
-static int load(struct metric_set *set, const struct vendor_docs *docs, struct error *e)
+static int load_set(struct metric_set *set, const struct vendor_docs *docs, struct error *e)
 {
 	struct loader l = { .error = e };
 	struct error first = { 0 };
@@ -456,7 +456,7 @@ int metric_set_load(struct metric_set *set, const char *path, const char *cpuid,
 	*set = (struct metric_set){ 0 };
 	if (err)
 		return err;
-	return load(set, &docs, e) ? error_prefix(e, "%s", path) : 0;
+	return load_set(set, &docs, e) ? error_prefix(e, "%s", path) : 0;
 }
 
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e)
@@ -465,7 +465,7 @@ int metric_set_load_text(struct metric_set *set, const char *text, size_t len, s
 	int err = vendor_docs_parse(&docs, text, len, e);
 
 	*set = (struct metric_set){ 0 };
-	return err ? err : load(set, &docs, e);
+	return err ? err : load_set(set, &docs, e);
 }
 
 int metric_set_copy(const struct vendor_docs *docs, bool help, struct json *to)

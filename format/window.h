@@ -21,6 +21,7 @@ static inline const uint8_t *window_at(const struct window *w)
 {
 	return w->data + w->at;
 }
+
 static inline size_t window_has(const struct window *w)
 {
 	return w->end - w->at;

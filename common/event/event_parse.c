@@ -52,7 +52,7 @@ static size_t word_length(const char *s)
 	return n;
 }
 
-static int number(const char *s, size_t len, uint64_t *value)
+static int number_span(const char *s, size_t len, uint64_t *value)
 {
 	if (len > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
 		return parse_u64_span(s + 2, len - 2, 16, value);
@@ -111,7 +111,7 @@ static int parse_value(struct parser *p, struct event_term *t)
 	t->value = strndup(start, len);
 	if (!t->value)
 		return -ENOMEM;
-	t->is_number = !number(t->value, len, &t->number);
+	t->is_number = !number_span(t->value, len, &t->number);
 	if (!t->is_number && strspn(start, "0123456789") == len)
 		return fail(p, start, "the number does not fit 64 bits");
 	return 0;
@@ -237,7 +237,7 @@ static int parse_number(struct parser *p, uint64_t *value, const char *message)
 
 	while (isalnum((unsigned char)p->at[len]))
 		len++;
-	if (number(p->at, len, value))
+	if (number_span(p->at, len, value))
 		return fail(p, p->at, message);
 	p->at += len;
 	return 0;
@@ -304,8 +304,8 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 
 	while (isalpha((unsigned char)rest[letters]))
 		letters++;
-	if (!number(word, len, &n->type)) {
-		if (number(rest, rest_len, &n->config))
+	if (!number_span(word, len, &n->type)) {
+		if (number_span(rest, rest_len, &n->config))
 			return fail(p, rest, "expected a number after \"TYPE:\"");
 		n->form = EVENT_NUMERIC;
 		p->at = rest + rest_len;

@@ -1,0 +1,220 @@
+/* Descriptions of PMUs: the bits of /sys/bus/event_source/devices/PMU/format/NAME, which PMU a name stands for, and
+ * the PMU of events that the tool itself counts. */
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/event/event.h"
+
+/* Reads decimal digits at *text and moves past them. */
+static int digits(const char **text, unsigned *value)
+{
+	const char *s = *text;
+
+	*value = 0;
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*s); s++) {
+		*value = *value * 10 + (unsigned)(*s - '0');
+		if (*value > 1000)
+			return -EINVAL;
+	}
+	*text = s;
+	return 0;
+}
+
+int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_CONFIGS], uint64_t *max)
+{
+	const char *s = format;
+	unsigned word = 0, used = 0;
+	uint64_t mask = 0, bits = 0;
+
+	if (strncmp(s, "config", 6))
+		return -EINVAL;
+	s += 6;
+	if (*s >= '1' && *s < '0' + EVENT_CONFIGS)
+		word = (unsigned)(*s++ - '0');
+	if (*s != ':')
+		return -EINVAL;
+	do {
+		unsigned first, last;
+
+		s++; /* the colon or the comma */
+		if (digits(&s, &first))
+			return -EINVAL;
+		last = first;
+		if (*s == '-' && (s++, digits(&s, &last)))
+			return -EINVAL;
+		if (last > 63 || first > last)
+			return -EINVAL;
+		for (unsigned b = first; b <= last; b++, used++) {
+			if (used < 64 && value >> used & 1)
+				bits |= 1ull << b;
+			mask |= 1ull << b;
+		}
+	} while (*s == ',');
+	while (*s == '\n' || *s == ' ')
+		s++;
+	if (*s)
+		return -EINVAL;
+	if (used < 64 && value >> used) {
+		*max = (1ull << used) - 1;
+		return -ERANGE;
+	}
+	config[word] = (config[word] & ~mask) | bits;
+	return 0;
+}
+
+/* Length of `name` without the number at its end. One or two hexadecimal letters are no number, so that
+ * cpum_cf is not a cpum; three or more are (an address). */
+static size_t without_suffix(const char *name)
+{
+	size_t len = strlen(name), n = len, hex = len;
+
+	while (n && isdigit((unsigned char)name[n - 1]))
+		n--;
+	while (hex && isxdigit((unsigned char)name[hex - 1]))
+		hex--;
+	if (hex < n && len - hex > 2 && hex && name[hex - 1] == '_')
+		n = hex;
+	if (n < len && n && name[n - 1] == '_')
+		n--;
+	return n;
+}
+
+/* Matches "hisi_sccl,ddrc" with "hisi_sccl1_ddrc3": the parts in this order, the first at the start, and only a
+ * number after the last. */
+static bool parts_match(const char *pattern, const char *name)
+{
+	for (bool first = true;; first = false) {
+		size_t len = strcspn(pattern, ",");
+		const char *at = first ? name : memmem(name, strlen(name), pattern, len);
+
+		if (!len || !at || strncmp(at, pattern, len))
+			return false;
+		name = at + len;
+		if (!pattern[len])
+			return !name[strspn(name, "_0123456789")];
+		pattern += len + 1;
+	}
+}
+
+const char *const event_pmus_of_pointers[] = { "kprobe", "uprobe", NULL };
+
+bool event_pmu_takes_pointer(const char *name)
+{
+	const char *const *one = event_pmus_of_pointers;
+
+	while (*one && strcmp(*one, name))
+		one++;
+	return *one;
+}
+
+bool event_pmu_matches(const char *pattern, const char *name)
+{
+	static const char prefix[] = "uncore_";
+	size_t len;
+
+	if (!strcmp(pattern, name))
+		return true;
+	if (strchr(pattern, ','))
+		return parts_match(pattern, name);
+	if (!strncmp(pattern, prefix, sizeof(prefix) - 1))
+		pattern += sizeof(prefix) - 1;
+	if (!strncmp(name, prefix, sizeof(prefix) - 1))
+		name += sizeof(prefix) - 1;
+	if (strpbrk(pattern, "*?["))
+		return !fnmatch(pattern, name, 0);
+	len = without_suffix(name);
+	return !strcmp(pattern, name) || (len && len == strlen(pattern) && !strncmp(pattern, name, len));
+}
+
+static const struct {
+	const char *name, *unit, *help;
+	bool gauge;
+} events[] = {
+	[EVENT_TOOL_DURATION_TIME] = { "duration_time", "ns", "time that was counted" },
+	[EVENT_TOOL_USER_TIME] = { "user_time", "ns", "CPU time in user mode" },
+	[EVENT_TOOL_SYSTEM_TIME] = { "system_time", "ns", "CPU time in the kernel" },
+	[EVENT_TOOL_HAS_PMEM] = { "has_pmem", NULL, "1 if there is persistent memory", true },
+	[EVENT_TOOL_NUM_CORES] = { "num_cores", NULL, "cores that are online", true },
+	[EVENT_TOOL_NUM_CPUS] = { "num_cpus", NULL, "CPUs that are present", true },
+	[EVENT_TOOL_NUM_CPUS_ONLINE] = { "num_cpus_online", NULL, "CPUs that are online", true },
+	[EVENT_TOOL_NUM_DIES] = { "num_dies", NULL, "dies", true },
+	[EVENT_TOOL_NUM_PACKAGES] = { "num_packages", NULL, "packages", true },
+	[EVENT_TOOL_SLOTS] = { "slots", NULL, "instructions that an Arm core can retire in a cycle", true },
+	[EVENT_TOOL_SMT_ON] = { "smt_on", NULL, "1 if a core has several threads", true },
+	[EVENT_TOOL_SYSTEM_TSC_FREQ] = { "system_tsc_freq", "Hz", "frequency of the time stamp counter", true },
+	[EVENT_TOOL_CORE_WIDE] = { "core_wide", NULL, "1 if all threads of a core are counted", true },
+	[EVENT_TOOL_TARGET_CPU] = { "target_cpu", NULL, "1 if CPUs are counted rather than tasks", true },
+};
+#define N_EVENTS (sizeof(events) / sizeof(events[0]))
+
+const struct event_alias *event_pmu_alias(const struct event_pmu *pmu, const char *name, size_t len)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		if (!strncasecmp(pmu->alias[i].name, name, len) && !pmu->alias[i].name[len])
+			return &pmu->alias[i];
+	return NULL;
+}
+
+const char *event_pmu_format(const struct event_pmu *pmu, const char *name)
+{
+	for (size_t i = 0; i < pmu->n_formats; i++)
+		if (!strcmp(pmu->format[i].name, name))
+			return pmu->format[i].text;
+	return NULL;
+}
+
+void event_pmu_release(struct event_pmu *pmu)
+{
+	for (size_t i = 0; i < pmu->n_formats; i++) {
+		free(pmu->format[i].name);
+		free(pmu->format[i].text);
+	}
+	for (size_t i = 0; i < pmu->n_aliases; i++) {
+		free(pmu->alias[i].name);
+		free(pmu->alias[i].text);
+		free(pmu->alias[i].scale);
+		free(pmu->alias[i].unit);
+		free(pmu->alias[i].help);
+	}
+	free(pmu->format);
+	free(pmu->alias);
+	free(pmu->cpus);
+	free(pmu->identifier);
+	free(pmu->name);
+	*pmu = (struct event_pmu){ 0 };
+}
+
+int event_tool_pmu(struct event_pmu *pmu, bool slots)
+{
+	bool whole = true;
+
+	*pmu = (struct event_pmu){ .name = strdup("tool"),
+				   .type = EVENT_TYPE_TOOL,
+				   .alias = calloc(N_EVENTS, sizeof(*pmu->alias)) };
+	for (size_t i = 1; pmu->alias && i < N_EVENTS; i++) {
+		struct event_alias *a = &pmu->alias[pmu->n_aliases];
+		char config[24];
+
+		if (i == EVENT_TOOL_SLOTS && !slots)
+			continue;
+		pmu->n_aliases++;
+		snprintf(config, sizeof(config), "config=%zu", i);
+		*a = (struct event_alias){ .name = strdup(events[i].name),
+					   .text = strdup(config),
+					   .unit = events[i].unit ? strdup(events[i].unit) : NULL,
+					   .help = strdup(events[i].help),
+					   .snapshot = events[i].gauge };
+		whole = whole && a->name && a->text && a->help && (a->unit || !events[i].unit);
+	}
+	if (whole && pmu->name && pmu->alias)
+		return 0;
+	event_pmu_release(pmu);
+	return -ENOMEM;
+}
