@@ -11,7 +11,7 @@
 #include "report/input/follow.h"
 #include "report/input/input.h"
 #include "report/input/memory.h"
-#include "report/stat/options_stat.h"
+#include "report/stat/stat.h"
 
 #define NAME "pmrep stat"
 

@@ -1,6 +1,6 @@
-#include "report/stat/options_stat.h"
+/* The options of pmrep stat, and the section [stat] of perf's configuration files. */
+#include "report/stat/stat.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,37 +73,17 @@ static int set_programs(void *into, char *arg, struct error *e)
 	return err;
 }
 
-/* Process ids come before thread ids. */
-static int add_ids(struct stat_config *c, const char *arg, bool threads, struct error *e)
+static int read_ids(void *member, const char *arg, struct error *e)
 {
-	while (*arg) {
-		size_t len = strcspn(arg, ","), n = c->n_pids + c->n_tids;
-		uint64_t id;
+	struct stat_ids *ids = member;
 
-		if (parse_u64_span(arg, len, 10, &id))
-			return error_set(e, EINVAL, "--%s: '%s' is not a list of ids", threads ? "tid" : "pid", arg);
-		memory_room(&c->id, n, sizeof(*c->id));
-		if (!threads)
-			memmove(c->id + c->n_pids + 1, c->id + c->n_pids, c->n_tids * sizeof(*c->id));
-		c->id[threads ? n : c->n_pids] = id;
-		*(threads ? &c->n_tids : &c->n_pids) += 1;
-		arg += len + (arg[len] == ',');
+	for (size_t len; *arg; arg += len + (arg[len] == ',')) {
+		len = strcspn(arg, ",");
+		memory_room(&ids->id, ids->n, sizeof(*ids->id));
+		if (parse_u64_span(arg, len, 10, &ids->id[ids->n++]))
+			return error_set(e, EINVAL, "'%s' is not a list of ids", arg);
 	}
 	return 0;
-}
-
-static int set_pids(void *into, char *arg, struct error *e)
-{
-	struct stat_options *o = into;
-
-	return add_ids(&o->stat, arg, false, e);
-}
-
-static int set_tids(void *into, char *arg, struct error *e)
-{
-	struct stat_options *o = into;
-
-	return add_ids(&o->stat, arg, true, e);
 }
 
 static int set_per_cache(void *into, char *arg, struct error *e)
@@ -175,13 +155,15 @@ static const char *const sorts[] = { "none", "value", "name", "running", NULL };
 #define OPTIONS_INTO struct stat_options
 #include "common/options_rows.h"
 
-/* Checks which options exclude each other. */
-static int judge(struct stat_options *o, struct error *e)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
+	struct stat_options *o = into;
 	struct stat_config *c = &o->stat;
 	static const char *const level[] = { "TopdownL1", "TopdownL2", "TopdownL3",
 					     "TopdownL4", "TopdownL5", "TopdownL6" };
 
+	o->file = operand;
+	o->n_files = n;
 	if (o->out && o->log_fd >= 0)
 		return error_set(e, EINVAL, "--output and --log-fd are mutually exclusive");
 	if (o->out_flags & OUTFILE_APPEND && !o->out)
@@ -199,19 +181,9 @@ static int judge(struct stat_options *o, struct error *e)
 		c->aggr = STAT_DIE;
 	for (unsigned i = 0; c->topdown && i < (o->td_level ? o->td_level : 1); i++)
 		stat_words_add(&c->metrics, level[i]);
-	c->vendor = o->vendor;
 	o->pipeline.bind.files = o->vendor;
 	o->pipeline.bind.wanted = c->metrics.n || o->tidy ? NULL : stat_may_show;
 	return 0;
-}
-
-static int operands(void *into, int n, char **operand, struct error *e)
-{
-	struct stat_options *o = into;
-
-	o->file = operand;
-	o->n_files = n;
-	return judge(o, e);
 }
 
 static bool paged(const void *input)
@@ -241,78 +213,44 @@ void stat_options_release(struct stat_options *o)
 	stat_words_release(&o->stat.cgroups);
 	stat_words_release(&o->stat.programs);
 	cpulist_release(&o->stat.cpus);
-	free(o->stat.id);
+	free(o->stat.pids.id);
+	free(o->stat.tids.id);
 	vendor_files_free(o->vendor);
 }
 
 /* ---- perf's configuration files: the section [stat] ---- */
 
-static bool parse_bool(const char *text, bool *value)
-{
-	static const char *const yes[] = { "true", "yes", "on", "1" }, *const no[] = { "false", "no", "off", "0" };
-
-	for (size_t i = 0; i < 4; i++) {
-		if (!strcasecmp(text, yes[i]) || !strcasecmp(text, no[i])) {
-			*value = !strcasecmp(text, yes[i]);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Removes blanks at both ends. */
-static char *trim(char *text)
-{
-	size_t len;
-
-	while (isspace((unsigned char)*text))
-		text++;
-	len = strlen(text);
-	while (len && isspace((unsigned char)text[len - 1]))
-		text[--len] = '\0';
-	return text;
-}
-
-static int take_key(struct stat_config *c, char *line, struct error *e)
-{
-	char *equals = strchr(line, '='), *key, *value;
-	bool on = true;
-
-	if (equals)
-		*equals = '\0';
-	key = trim(line);
-	value = equals ? trim(equals + 1) : NULL;
-	/* A key alone means yes. Other keys are about recording. */
-	if (strcasecmp(key, "big-num") && strcasecmp(key, "no-csv-summary"))
-		return 0;
-	if (value && !parse_bool(value, &on))
-		return error_set(e, EINVAL, "stat.%s: '%s' is neither true nor false", key, value);
-	if (!strcasecmp(key, "big-num"))
-		c->big_num = on;
-	else
-		c->no_csv_summary = on;
-	return 0;
-}
-
 int stat_config_read(struct stat_config *c, const char *text, struct error *e)
 {
+	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1" };
 	bool ours = false;
-	int err = 0;
 
-	while (*text && !err) {
-		size_t len = strcspn(text, "\n");
-		char *copy = memory_checked(strndup(text, len)), *line;
+	for (size_t len; *text; text += len + (text[len] == '\n')) {
+		char line[256], key[64], value[128];
+		int n, i = 1;
+		bool *member;
 
-		copy[strcspn(copy, "#;")] = '\0';
-		line = trim(copy);
-		if (line[0] == '[')
-			ours = !strncasecmp(line, "[stat]", 6);
-		else if (ours && line[0])
-			err = take_key(c, line, e);
-		free(copy);
-		text += len + (text[len] == '\n');
+		len = strcspn(text, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "#;\n"), text);
+		n = sscanf(line, " %63[^= \t\r] = %127[^ \t\r]", key, value);
+		if (n > 0 && key[0] == '[')
+			ours = !strncasecmp(key, "[stat]", 6);
+		/* A key alone means yes. Other keys are about recording. */
+		member = n <= 0 || !ours                    ? NULL :
+			 !strcasecmp(key, "big-num")        ? &c->big_num :
+			 !strcasecmp(key, "no-csv-summary") ? &c->no_csv_summary :
+							      NULL;
+		if (!member)
+			continue;
+		value[n > 1 ? sizeof(value) - 1 : 0] = '\0';
+		if (strchr(line, '='))
+			for (i = 0; i < 8 && strcasecmp(words[i], value); i++)
+				;
+		if (i == 8)
+			return error_set(e, EINVAL, "stat.%s: '%s' is neither true nor false", key, value);
+		*member = i % 2;
 	}
-	return err;
+	return 0;
 }
 
 static void read_file(struct stat_config *c, const char *path, struct buf *notes)

@@ -16,7 +16,6 @@ static void forget(struct stat_sheet *s)
 	stat_shadow_release(s);
 	stat_forget_history(s);
 	buf_release(&s->stamp);
-	buf_release(&s->separator);
 	free(s->off);
 	s->off = NULL;
 	s->n_off = 0;
@@ -44,20 +43,6 @@ static void print_lines(struct stat_sheet *s)
 
 /* ---- intervals ---- */
 
-/* perf prints a line per cgroup if metrics have columns. */
-static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < m->n_instances && !any; i++)
-		any = stat_cgroup_of(&m->instance[i]) != 0;
-	if (!any || !s->config->metric_only || s->config->aggr != STAT_GLOBAL)
-		return;
-	s->own_config = *s->config;
-	s->own_config.aggr = STAT_CGROUP;
-	s->config = &s->own_config;
-}
-
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	struct stat_sheet *s = (struct stat_sheet *)sink;
@@ -71,7 +56,10 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 		s->places = &s->own_places;
 	}
 	s->replay = plan->replay;
-	part_cgroups(s, places->model);
+	/* perf prints a line per cgroup if metrics have columns. */
+	for (uint32_t i = 0; i < places->model->n_instances && s->config->metric_only && s->aggr == STAT_GLOBAL; i++)
+		if (stat_cgroup_of(&places->model->instance[i]))
+			s->aggr = STAT_CGROUP;
 	s->system_wide = !strcmp(pm_map_text(&places->model->header, PM_HEADER_TARGET, ""), "system");
 	/* Of runs without end perf prints each, without the command's own times. */
 	s->each = !pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1);
@@ -105,26 +93,6 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	return 0;
 }
 
-static void keep_history(struct stat_sheet *s)
-{
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		struct stat_line *l = &s->line[i];
-		double v = stat_value(&s->event[l->event], &l->now);
-
-		if (!l->now.reason)
-			buf_add(&l->history, &v, sizeof(v));
-		memory_whole(&l->history);
-	}
-	stat_keep_metrics(s);
-}
-
-static void add_run(struct stat_sheet *s, double wall_ns)
-{
-	memory_room(&s->run_wall, s->n_runs, sizeof(*s->run_wall));
-	s->run_wall[s->n_runs++] = wall_ns;
-	stat_add_run(s, wall_ns);
-}
-
 /* For how much of the interval events were disabled. */
 static uint64_t off_ns(const struct stat_sheet *s, const struct interval *i)
 {
@@ -147,7 +115,7 @@ static void put_started(struct stat_sheet *s, const struct interval *i)
 	struct tm tm;
 
 	if (i->wall_ns && localtime_r(&t, &tm) && strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
-		buf_printf(&s->out->text, "# started on %s\n\n", text);
+		buf_printf(s->text, "# started on %s\n\n", text);
 }
 
 static void one_interval(struct stat_sheet *s, const struct interval *i, size_t k)
@@ -168,7 +136,7 @@ static void one_interval(struct stat_sheet *s, const struct interval *i, size_t 
 	s->seconds = (double)counted / 1e9;
 	stat_count(s, k);
 	if (c->stats)
-		keep_history(s);
+		stat_keep_values(s);
 	if (c->intervals) {
 		snprintf(s->time, sizeof(s->time), "%*" PRIu64 ".%09" PRIu64, c->form == STAT_CSV ? 6 : 0,
 			 (uint64_t)since / 1000000000, (uint64_t)since % 1000000000);
@@ -183,7 +151,7 @@ static void one_interval(struct stat_sheet *s, const struct interval *i, size_t 
 		if (s->each)
 			print_lines(s);
 		else
-			add_run(s, (double)counted);
+			stat_add_run(s, (double)counted);
 	}
 	if (!s->runs || c->intervals)
 		stat_add_total(s);
@@ -309,5 +277,7 @@ void stat_init(struct stat_sheet *s, const struct stat_config *config, struct ou
 					    .whole = config->intervals && !config->summary ? SINK_NO_TOTALS :
 											     SINK_ALL_RUNS },
 				  .config = config,
-				  .out = out };
+				  .aggr = config->aggr,
+				  .out = out,
+				  .text = out ? &out->text : NULL };
 }

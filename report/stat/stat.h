@@ -16,11 +16,10 @@
 #include "common/error.h"
 #include "common/metric/metric.h"
 #include "common/names.h"
-#include "report/metric/bind.h"
-#include "report/export/output.h"
-#include "report/pipeline/sink.h"
-#include "report/machine/places.h"
-#include "report/replay/replay.h"
+#include "common/options.h"
+#include "report/export/exporter.h"
+#include "report/input/outfile.h"
+#include "report/pipeline/pipeline.h"
 
 enum stat_aggr {
 	STAT_GLOBAL, /* one line an event */
@@ -53,6 +52,11 @@ struct stat_words {
 	size_t n;
 };
 
+struct stat_ids {
+	uint64_t *id; /* owned */
+	size_t n;
+};
+
 struct stat_config {
 	enum stat_aggr aggr;
 	enum stat_form form;
@@ -64,11 +68,9 @@ struct stat_config {
 	struct stat_words cgroups;
 	struct stat_words programs; /* ids of -b */
 	struct cpulist cpus;
-	uint64_t *id; /* owned: of -p and -t: process ids, then thread ids */
-	size_t n_pids, n_tids;
-	uint32_t top;                /* lines of a block that are printed; 0: all */
-	unsigned detailed;           /* -d, -dd, -ddd */
-	struct vendor_files *vendor; /* of --metrics-file; NULL: none; borrowed */
+	struct stat_ids pids, tids;
+	uint32_t top;      /* lines of a block that are printed; 0: all */
+	unsigned detailed; /* -d, -dd, -ddd */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_quotes, no_threshold, no_scale, verbose, show_thread, color;
 	bool started; /* a file begins with the time at which it was written */
@@ -91,6 +93,7 @@ struct stat_event {
 	bool fraction;   /* two decimals, because the scale is not a whole number */
 	bool per_pkg, percore;
 	bool placed;        /* it stays where it was typed, whatever its cgroup */
+	bool counted;       /* in some column */
 	bool asked;         /* by the user, when recording or now */
 	bool hidden;        /* only metrics use it */
 	uint32_t order;     /* among the events of its cgroup */
@@ -127,7 +130,7 @@ struct stat_spread {
 struct stat_line {
 	uint32_t row, event;
 	uint32_t counter, cgroup; /* the first counter of the event, and stat_event.in_cgroup */
-	uint64_t rank;            /* of the event: perf prints in the order of recording, cgroup after cgroup */
+	uint64_t order[2];        /* row and rank of the event; perf prints as it was recorded, cgroup after cgroup */
 	uint32_t first, n;        /* in stat.track */
 	struct stat_sum now, total;
 	struct stat_spread value, enabled, running; /* over runs */
@@ -157,9 +160,8 @@ struct stat_column { /* a track of the replay that a line sums up */
 
 /* Values of a metric at a place, one an interval, for --stats. */
 struct stat_history {
-	char *where, *head;      /* owned */
-	const char *name, *unit; /* within head, or "" */
-	struct buf values;       /* doubles */
+	char *where, *head; /* owned */
+	struct buf values;  /* doubles */
 };
 
 /* Events were disabled between these times (CLOCK_MONOTONIC); UINT64_MAX: they still are. */
@@ -170,8 +172,9 @@ struct stat_off {
 struct stat_sheet {
 	struct sink sink;
 	const struct stat_config *config;
-	struct stat_config own_config; /* borrows all but the places of lines */
-	struct output *out;            /* where text goes */
+	enum stat_aggr aggr; /* the config's, or by cgroup */
+	struct output *out;
+	struct buf *text; /* of `out`: where lines go */
 	const struct places *places;
 	const struct places *shared; /* those of the pipeline, which change with the machine */
 	struct places own_places;    /* with --per-cache=LEVEL: the same, but for the level */
@@ -189,11 +192,11 @@ struct stat_sheet {
 	uint32_t *order;   /* lines in the order of printing */
 	struct stat_column *column;
 	uint32_t n_columns;
-	uint64_t intervals;          /* printed so far */
-	struct buf stamp, separator; /* of fields: what begins every line of an interval, and what stands between */
-	double seconds;              /* covered by the current counts */
-	struct stat_spread wall;     /* ns, over runs */
-	double *run_wall;            /* owned: ns of each run, for --table */
+	uint64_t intervals;      /* printed so far */
+	struct buf stamp;        /* what begins every line of an interval in CSV and JSON */
+	double seconds;          /* covered by the current counts */
+	struct stat_spread wall; /* ns, over runs */
+	double *run_wall;        /* owned: ns of each run, for --table */
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
 	uint32_t n_heads;             /* metrics, which are the columns of --metric-only */
@@ -220,6 +223,36 @@ struct stat_sheet {
 	bool partial;     /* a sum lacks a part */
 	bool doubtful;    /* a metric has readings that took too long */
 };
+
+/* ---- options_stat.c ---- */
+
+struct stat_options {
+	struct pipeline_config pipeline;
+	struct export_config export;
+	struct stat_config stat;
+	const struct sink_ops *tidy; /* --format: our own rows instead of perf's */
+	const char *out;             /* NULL: stdout */
+	unsigned out_flags;          /* outfile_flags */
+	int log_fd;                  /* --log-fd; -1: none */
+	int cache_level;             /* of --per-cache=L2; 0: the last */
+	unsigned td_level;
+	bool follow, strict, quiet, csv, json;
+	struct vendor_files *vendor; /* owned; of --metrics-file */
+	char **file;                 /* borrowed of the command line */
+	int n_files;
+};
+
+extern const struct options_spec stat_spec;
+
+/* The defaults, before the parser sees the command line: perf's, and what perf's configuration files say
+ * under [stat]. A line about a file that cannot be understood goes to `notes`. */
+void stat_options_init(struct stat_options *o, struct buf *notes);
+void stat_options_release(struct stat_options *o);
+
+/* Takes the [stat] section of the text of such a file. 0, or -EINVAL with the key in *e. */
+int stat_config_read(struct stat_config *c, const char *text, struct error *e);
+
+/* ---- stat.c ---- */
 
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out);
 void stat_release(struct stat_sheet *s);
@@ -322,13 +355,15 @@ void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, str
 /* Whether lines are sorted and cut within those of an event, not of a place. */
 static inline bool stat_is_by_event(const struct stat_sheet *s)
 {
-	return s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
+	return s->aggr == STAT_NONE || s->aggr == STAT_THREAD;
 }
-/* Calls put_line() for each line to be printed, in order, and put_alone() for each metric that belongs to no line:
- * after the lines of a place, or after all lines where those of an event stand together. Stops where the output
- * fails; the exporter knows. */
-void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
-		    void (*put_alone)(struct stat_sheet *s, uint32_t row, const struct stat_metric *m));
+/* Calls put_line() for each line to be printed, in order, and put_metric(), without a line, for each metric that
+ * belongs to none: after the lines of a place, or after all lines where those of an event stand together. Stops where
+ * the output fails; the exporter knows. */
+typedef void stat_put_line(struct stat_sheet *s, const struct stat_line *l);
+typedef void stat_put_metric(struct stat_sheet *s, uint32_t row, const struct stat_line *l,
+			     const struct stat_metric *m);
+void stat_each_line(struct stat_sheet *s, stat_put_line *put_line, stat_put_metric *put_metric);
 /* Orders s->order by --sort. */
 void stat_sort_lines(struct stat_sheet *s);
 /* The most counters that a line of the row adds up. */
@@ -343,6 +378,6 @@ void stat_fields_begin(struct stat_sheet *s);
 void stat_put_ports(struct stat_sheet *s);
 /* --stats: a table over the intervals, in any of the forms. */
 void stat_print_stats(struct stat_sheet *s);
-/* Keeps the values of metrics that were requested, now or when recording, in this interval for it. */
-void stat_keep_metrics(struct stat_sheet *s);
+/* Keeps the values of lines in this interval for it, and of metrics that were requested, now or when recording. */
+void stat_keep_values(struct stat_sheet *s);
 void stat_forget_history(struct stat_sheet *s);

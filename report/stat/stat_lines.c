@@ -14,24 +14,22 @@ static bool skips(const struct stat_sheet *s, const struct stat_line *l)
 {
 	if (s->event[l->event].hidden)
 		return true;
-	if (s->config->aggr != STAT_THREAD || s->event[l->event].invalid)
+	if (s->aggr != STAT_THREAD || s->event[l->event].invalid)
 		return false;
 	return !l->n || (s->system_wide && (l->now.reason || !l->now.v));
 }
 
 /* Prints the metrics of a row that belong to no line. */
-static void put_rest(struct stat_sheet *s, uint32_t row,
-		     void (*put_alone)(struct stat_sheet *s, uint32_t row, const struct stat_metric *m))
+static void put_rest(struct stat_sheet *s, uint32_t row, stat_put_metric *put_metric)
 {
 	struct stat_metric m[STAT_METRICS];
 	size_t n = stat_shadow_alone(s, row, m);
 
 	for (size_t i = 0; i < n; i++)
-		put_alone(s, row, &m[i]);
+		put_metric(s, row, NULL, &m[i]);
 }
 
-void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
-		    void (*put_alone)(struct stat_sheet *s, uint32_t row, const struct stat_metric *m))
+void stat_each_line(struct stat_sheet *s, stat_put_line *put_line, stat_put_metric *put_metric)
 {
 	bool by_row = !stat_is_by_event(s);
 	uint32_t last = UINT32_MAX, shown = 0, row = stat_shadow_has_alone(s) ? 0 : s->n_rows;
@@ -41,7 +39,7 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 		uint32_t block = by_row ? l->row : l->event;
 
 		while (by_row && row < l->row)
-			put_rest(s, row++, put_alone);
+			put_rest(s, row++, put_metric);
 		shown = block == last ? shown : 0;
 		last = block;
 		if (skips(s, l) || (s->config->top && shown++ >= s->config->top))
@@ -51,52 +49,38 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 			return;
 	}
 	while (row < s->n_rows)
-		put_rest(s, row++, put_alone);
+		put_rest(s, row++, put_metric);
 }
 
-struct sort_key {
-	uint32_t line, block;
-	double value;
-	const char *name;
-};
-
-static int by_key(const void *a, const void *b)
+static double sort_value(const struct stat_sheet *s, const struct stat_line *l)
 {
-	const struct sort_key *x = a, *y = b;
-	int d;
-
-	if (x->block != y->block)
-		return x->block < y->block ? -1 : 1;
-	if (x->value != y->value)
-		return x->value > y->value ? -1 : 1;
-	d = x->name ? strcmp(x->name, y->name) : 0;
-	return d ? d : (x->line > y->line) - (x->line < y->line);
+	return s->config->sort == STAT_SORT_NAME    ? 0 :
+	       s->config->sort == STAT_SORT_RUNNING ? (double)l->now.running :
+	       l->now.reason                        ? -1 :
+						      stat_value(&s->event[l->event], &l->now);
 }
 
-/* Sorts within what belongs together: the lines of a place, or the CPUs and threads of an event. */
+/* Within what belongs together: the lines of a place, or the CPUs and threads of an event. */
+static int by_sort(const void *a, const void *b, void *sheet)
+{
+	const struct stat_sheet *s = sheet;
+	const struct stat_line *x = &s->line[*(const uint32_t *)a], *y = &s->line[*(const uint32_t *)b];
+	bool by_event = stat_is_by_event(s);
+	double vx = sort_value(s, x), vy = sort_value(s, y);
+	int d = array_order(by_event ? x->event : x->row, by_event ? y->event : y->row, 0, 0);
+
+	if (d || vx != vy)
+		return d ? d : vx > vy ? -1 : 1;
+	if (s->config->sort == STAT_SORT_NAME)
+		d = by_event ? strcmp(s->row[x->row].label, s->row[y->row].label) :
+			       strcmp(s->event[x->event].name, s->event[y->event].name);
+	return d ? d : (x > y) - (x < y);
+}
+
 void stat_sort_lines(struct stat_sheet *s)
 {
-	enum stat_sort sort = s->config->sort;
-	bool by_event = stat_is_by_event(s);
-	SCOPED(scoped_free) struct sort_key *key = NULL;
-
-	if (sort == STAT_SORT_NONE)
-		return;
-	key = memory_new(s->n_lines, sizeof(*key));
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		const struct stat_line *l = &s->line[i];
-
-		key[i] = (struct sort_key){ .line = i, .block = by_event ? l->event : l->row };
-		if (sort == STAT_SORT_VALUE)
-			key[i].value = l->now.reason ? -1 : stat_value(&s->event[l->event], &l->now);
-		else if (sort == STAT_SORT_RUNNING)
-			key[i].value = (double)l->now.running;
-		else
-			key[i].name = by_event ? s->row[l->row].label : s->event[l->event].name;
-	}
-	qsort(key, s->n_lines, sizeof(*key), by_key);
-	for (uint32_t i = 0; i < s->n_lines; i++)
-		s->order[i] = key[i].line;
+	if (s->config->sort != STAT_SORT_NONE && s->n_lines)
+		qsort_r(s->order, s->n_lines, sizeof(*s->order), by_sort, s);
 }
 
 /*
@@ -154,6 +138,11 @@ static const char *separator_of(const struct stat_sheet *s)
 	return s->config->form == STAT_JSON ? ", " : s->config->separator;
 }
 
+static struct span separator_span(const struct stat_sheet *s)
+{
+	return (struct span){ separator_of(s), strlen(separator_of(s)) };
+}
+
 static char *put(char *at, const char *text, size_t len)
 {
 	memcpy(at, text, len);
@@ -200,52 +189,23 @@ static void put_fixed(struct buf *out, double v, unsigned decimals)
 /* No separator stands at the end. */
 static void end_line(struct stat_sheet *s)
 {
-	struct buf *out = &s->out->text;
-
-	out->len -= strlen(separator_of(s));
-	buf_addstr(out, notation_of(s)->close.text);
-}
-
-/* What a line has of its place: perf's JSON says "0" where its other formats say "CPU0", and names cgroups last. */
-static void write_row(struct stat_sheet *s, struct stat_row *row)
-{
-	enum stat_aggr aggr = s->config->aggr;
-	bool cpu = row->place.kind == PM_CPU && notation_of(s)->keys;
-	const char *word = aggr == STAT_NONE && !cpu ? "core" : stat_levels[aggr].word;
-
-	buf_clear(&row->written);
-	buf_clear(&row->cgroup);
-	if (aggr == STAT_CGROUP && notation_of(s)->keys)
-		put_field(s, &row->cgroup, word, row->label);
-	else if (aggr != STAT_GLOBAL)
-		put_field(s, &row->written, word, row->label + (aggr == STAT_NONE && cpu ? strlen("CPU") : 0));
-	memory_whole(&row->written);
-	memory_whole(&row->cgroup);
-}
-
-static void write_event(struct stat_sheet *s, struct stat_event *e)
-{
-	buf_clear(&e->written);
-	put_field(s, &e->written, "unit", e->unit);
-	put_field(s, &e->written, "event", e->name);
-	if (e->cgroup)
-		put_field(s, &e->written, "cgroup", e->cgroup);
-	memory_whole(&e->written);
+	s->text->len -= strlen(separator_of(s));
+	buf_addstr(s->text, notation_of(s)->close.text);
 }
 
 /* Time, "summary", and the place with the number of counters in it. */
 static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr)
 {
 	const struct notation *x = notation_of(s);
-	struct buf *out = &s->out->text;
-	char *at = memory_checked(output_room(out, s->stamp.len + row->written.len + s->separator.len + 128));
+	struct span sep = separator_span(s);
+	char *at = memory_checked(output_room(s->text, s->stamp.len + row->written.len + sep.len + 128));
 
 	at = put_buf(put_buf(at, &s->stamp), &row->written);
 	if (row->counted) {
 		at = put_span(at, x->nr);
-		at = put_buf(at + number_u64(at, nr), &s->separator);
+		at = put_span(at + number_u64(at, nr), sep);
 	}
-	out->len = (size_t)(at - (char *)out->data);
+	s->text->len = (size_t)(at - (char *)s->text->data);
 }
 
 /* For readers of perf's CSV, a negative number or none is an empty field. */
@@ -257,25 +217,26 @@ static bool has_number(const struct stat_sheet *s, const struct stat_metric *m)
 static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 {
 	const struct notation *x = notation_of(s);
-	struct buf *out = &s->out->text;
 
-	put_key(s, out, "metric-value");
+	put_key(s, s->text, "metric-value");
 	if (has_number(s, m))
-		put_fixed(out, m->value, x->decimals ? x->decimals : m->precision);
+		put_fixed(s->text, m->value, x->decimals ? x->decimals : m->precision);
 	else
-		buf_addstr(out, x->none);
-	buf_addstr(out, separator_of(s));
-	put_field(s, out, "metric-unit", m->unit);
+		buf_addstr(s->text, x->none);
+	buf_addstr(s->text, separator_of(s));
+	put_field(s, s->text, "metric-unit", m->unit);
 	if (m->threshold && x->keys)
-		put_field(s, out, "metric-threshold", m->threshold);
+		put_field(s, s->text, "metric-threshold", m->threshold);
 }
 
-/* A metric on a line of its own, with the empty fields of an event. */
-static void put_more(struct stat_sheet *s, uint32_t row, uint32_t nr, bool cgroup, const struct stat_metric *m)
+/* A metric on a line of its own, with the empty fields of an event; `l`: below that line, or NULL. */
+static void put_more(struct stat_sheet *s, uint32_t row, const struct stat_line *l, const struct stat_metric *m)
 {
-	put_prefix(s, &s->row[row], nr);
+	bool cgroup = l && s->event[l->event].cgroup;
+
+	put_prefix(s, &s->row[row], l ? l->now.nr : 1);
 	for (int n = notation_of(s)->keys ? 0 : 5 + cgroup + (s->n_runs > 0); n > 0; n--)
-		buf_addstr(&s->out->text, s->config->separator);
+		buf_addstr(s->text, s->config->separator);
 	put_metric(s, m);
 	end_line(s);
 }
@@ -303,48 +264,42 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	const struct stat_row *row = &s->row[l->row];
 	const struct notation *x = notation_of(s);
 	const struct stat_sum *now = &l->now;
-	const struct buf *sep = &s->separator;
+	struct span sep = separator_span(s);
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric), i;
-	struct buf *out = &s->out->text;
 	bool there = !now->reason && now->running, beside = !x->keys && stat_is_beside(s, e);
 	char *at;
 
 	put_prefix(s, row, now->nr);
-	at = memory_checked(output_room(out, e->written.len + row->cgroup.len + 8 * sep->len + 512));
+	at = memory_checked(output_room(s->text, e->written.len + row->cgroup.len + 8 * sep.len + 512));
 	at = put_value(s, put_span(at, x->value[0]), e, now);
-	at = put_buf(put_buf(put_span(at, x->value[1]), sep), &e->written);
+	at = put_buf(put_span(put_span(at, x->value[1]), sep), &e->written);
 	if (!e->cgroup)
 		at = put_buf(at, &row->cgroup);
 	if (s->n_runs) {
 		at = put_span(at, x->spread[0]);
 		at += number_fixed(at, there ? stat_spread_percent(&l->value) : 0, 2);
-		at = put_buf(put_span(at, x->spread[1]), sep);
+		at = put_span(put_span(at, x->spread[1]), sep);
 	}
 	at = put_span(at, x->runtime);
-	at = put_buf(at + number_u64(at, there ? now->running : 0), sep);
+	at = put_span(at + number_u64(at, there ? now->running : 0), sep);
 	at = put_span(at, x->percent);
-	at = put_buf(put(at + number_u64(at, stat_percent(now)), ".00", 3), sep);
+	at = put_span(put(at + number_u64(at, stat_percent(now)), ".00", 3), sep);
 	if (!n) {
 		const char *unfed = x->keys && there && e->unfed ? e->unfed : "";
 
-		at = put_span(put_buf(put_span(at, x->no_value), sep), x->no_unit[0]);
+		at = put_span(put_span(put_span(at, x->no_value), sep), x->no_unit[0]);
 		at = put(at, unfed, strlen(unfed));
 		at = put_span(put_span(at, x->no_unit[1]), x->close);
 	}
-	out->len = (size_t)(at - (char *)out->data);
+	s->text->len = (size_t)(at - (char *)s->text->data);
 	if (!n)
 		return;
 	for (i = 0; i < (beside ? n : 1); i++)
 		put_metric(s, &metric[i]);
 	end_line(s);
 	for (; i < n; i++)
-		put_more(s, l->row, now->nr, e->cgroup, &metric[i]);
-}
-
-static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
-{
-	put_more(s, row, 1, false, m);
+		put_more(s, l->row, l, &metric[i]);
 }
 
 uint32_t stat_counters_in(const struct stat_sheet *s, uint32_t row)
@@ -363,67 +318,82 @@ uint32_t stat_counters_in(const struct stat_sheet *s, uint32_t row)
 static void put_metrics(struct stat_sheet *s)
 {
 	const struct notation *x = notation_of(s);
-	struct buf *out = &s->out->text;
 
 	for (uint32_t row = 0; row < s->n_rows; row++) {
 		put_prefix(s, &s->row[row], stat_counters_in(s, row));
-		buf_add(out, s->row[row].cgroup.data, s->row[row].cgroup.len);
+		buf_add(s->text, s->row[row].cgroup.data, s->row[row].cgroup.len);
 		for (uint32_t i = 0; i < s->n_heads; i++) {
 			struct stat_metric m;
 
 			stat_shadow_cell(s, row, i, &m);
-			put_key(s, out, stat_head(s, i));
-			buf_addstr(out, x->quote);
+			put_key(s, s->text, stat_head(s, i));
+			buf_addstr(s->text, x->quote);
 			if (has_number(s, &m))
-				put_fixed(out, m.value, m.precision);
+				put_fixed(s->text, m.value, m.precision);
 			else
-				buf_addstr(out, x->no_cell);
-			buf_addstr(out, x->quote);
-			buf_addstr(out, separator_of(s));
+				buf_addstr(s->text, x->no_cell);
+			buf_addstr(s->text, x->quote);
+			buf_addstr(s->text, separator_of(s));
 		}
 		if (!x->keys) {
-			buf_addch(out, '\n');
+			buf_addch(s->text, '\n');
 			continue;
 		}
 		if (!s->n_heads)
-			put_field(s, out, "metric-value", x->no_cell);
+			put_field(s, s->text, "metric-value", x->no_cell);
 		end_line(s);
 	}
 }
 
 static void put_csv_head(struct stat_sheet *s, const char *head, const char *quotable)
 {
-	text_csv_name(&s->out->text, head, quotable);
-	buf_addstr(&s->out->text, s->config->separator);
+	text_csv_name(s->text, head, quotable);
+	buf_addstr(s->text, s->config->separator);
 }
 
 void stat_fields_begin(struct stat_sheet *s)
 {
-	const struct stat_level *level = &stat_levels[s->config->aggr];
-	struct buf *out = &s->out->text;
+	const struct stat_level *level = &stat_levels[s->aggr];
 
 	if (!s->config->metric_only || s->config->form != STAT_CSV)
 		return;
 	if (s->config->intervals)
 		put_csv_head(s, "time", "");
 	if (level->word)
-		put_csv_head(s, s->config->aggr == STAT_THREAD ? "comm-pid" : level->word, "");
+		put_csv_head(s, s->aggr == STAT_THREAD ? "comm-pid" : level->word, "");
 	if (level->counted)
 		put_csv_head(s, "cpus", "");
 	for (uint32_t i = 0; i < s->n_heads; i++)
 		put_csv_head(s, stat_head(s, i), s->config->no_quotes ? "" : s->config->separator);
-	buf_addch(out, '\n');
+	buf_addch(s->text, '\n');
 }
 
 void stat_fields_shape(struct stat_sheet *s)
 {
-	buf_clear(&s->separator);
-	buf_addstr(&s->separator, separator_of(s));
-	memory_whole(&s->separator);
-	for (uint32_t i = 0; i < s->n_rows; i++)
-		write_row(s, &s->row[i]);
-	for (uint32_t i = 0; i < s->n_events; i++)
-		write_event(s, &s->event[i]);
+	bool keys = notation_of(s)->keys;
+
+	/* perf's JSON says "0" where its other formats say "CPU0", and names cgroups last. */
+	for (uint32_t i = 0; i < s->n_rows; i++) {
+		struct stat_row *row = &s->row[i];
+		bool cpu = s->aggr == STAT_NONE && row->place.kind == PM_CPU;
+		struct buf *to = s->aggr == STAT_CGROUP && keys ? &row->cgroup : &row->written;
+
+		buf_clear(to);
+		if (s->aggr != STAT_GLOBAL)
+			put_field(s, to, s->aggr == STAT_NONE && !cpu ? "core" : stat_levels[s->aggr].word,
+				  row->label + (cpu && keys ? strlen("CPU") : 0));
+		memory_whole(to);
+	}
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		struct stat_event *e = &s->event[i];
+
+		buf_clear(&e->written);
+		put_field(s, &e->written, "unit", e->unit);
+		put_field(s, &e->written, "event", e->name);
+		if (e->cgroup)
+			put_field(s, &e->written, "cgroup", e->cgroup);
+		memory_whole(&e->written);
+	}
 }
 
 void stat_fields(struct stat_sheet *s)
@@ -442,7 +412,7 @@ void stat_fields(struct stat_sheet *s)
 	if (s->config->metric_only)
 		put_metrics(s);
 	else
-		stat_each_line(s, put_line, put_alone);
+		stat_each_line(s, put_line, put_more);
 }
 
 /* ---- --stats: over the intervals, in any of the forms ---- */
@@ -494,7 +464,7 @@ static void put_word(const struct stats *x, const char *key, const char *text)
 	if (x->table)
 		table_cell(x->table, text, NULL);
 	else if (x->s->config->form == STAT_JSON)
-		put_field(x->s, &x->s->out->text, key, text);
+		put_field(x->s, x->s->text, key, text);
 	else
 		put_csv_head(x->s, text, x->s->config->separator);
 }
@@ -502,16 +472,14 @@ static void put_word(const struct stats *x, const char *key, const char *text)
 /* A number; without digits there is none. */
 static void put_figure(const struct stats *x, const char *key, char *text, size_t n)
 {
-	struct buf *out = &x->s->out->text;
-
 	text[n] = '\0';
 	if (x->table) {
 		table_cell(x->table, n ? text : "-", NULL);
 		return;
 	}
-	put_key(x->s, out, key);
-	buf_addstr(out, n ? text : notation_of(x->s)->none);
-	buf_addstr(out, separator_of(x->s));
+	put_key(x->s, x->s->text, key);
+	buf_addstr(x->s->text, n ? text : notation_of(x->s)->none);
+	buf_addstr(x->s->text, separator_of(x->s));
 }
 
 static void put_stats(const struct stats *x, const char *where, const char *kind, const char *name, const char *unit,
@@ -527,9 +495,9 @@ static void put_stats(const struct stats *x, const char *where, const char *kind
 	if (x->table)
 		table_row(x->table);
 	else
-		buf_addstr(&x->s->out->text, c->form == STAT_JSON ? "{" : "");
-	if (c->aggr != STAT_GLOBAL)
-		put_word(x, stat_levels[c->aggr].word, where);
+		buf_addstr(x->s->text, c->form == STAT_JSON ? "{" : "");
+	if (x->s->aggr != STAT_GLOBAL)
+		put_word(x, stat_levels[x->s->aggr].word, where);
 	put_word(x, kind, name);
 	put_word(x, "unit", unit);
 	if (c->form == STAT_JSON ? cgroup != NULL : x->cgroups)
@@ -568,7 +536,7 @@ void stat_print_stats(struct stat_sheet *s)
 
 	for (uint32_t i = 0; i < s->n_events; i++)
 		x.cgroups |= s->event[i].cgroup != NULL;
-	if (s->config->aggr != STAT_GLOBAL)
+	if (s->aggr != STAT_GLOBAL)
 		put_stats_head(&x, "where", TABLE_LEFT);
 	put_stats_head(&x, "event", TABLE_LEFT);
 	put_stats_head(&x, "unit", TABLE_LEFT);
@@ -589,11 +557,15 @@ void stat_print_stats(struct stat_sheet *s)
 	}
 	for (size_t i = 0; i < s->n_histories; i++) {
 		struct stat_history *h = &s->history[i];
+		char *gap = strstr(h->head, "  ");
 
-		put_stats(&x, h->where, "metric", h->name, h->unit, NULL, 3, &h->values);
+		/* "GHz  cycles_frequency" is unit and name. */
+		if (gap)
+			*gap = '\0';
+		put_stats(&x, h->where, "metric", gap ? gap + 2 : h->head, gap ? h->head : "", NULL, 3, &h->values);
 	}
 	if (x.table)
-		memory_done(table_print(x.table, 0, true, false, &s->out->text));
+		memory_done(table_print(x.table, 0, true, false, s->text));
 	table_free(x.table);
 }
 
@@ -610,27 +582,18 @@ void stat_forget_history(struct stat_sheet *s)
 	names_release(&s->history_of);
 }
 
-/* "GHz  cycles_frequency" is unit and name. */
-static void add_history(struct stat_sheet *s, const char *where, const char *head)
-{
-	struct stat_history *h;
-	char *gap;
-
-	memory_room(&s->history, s->n_histories, sizeof(*s->history));
-	h = &s->history[s->n_histories++];
-	*h = (struct stat_history){ .where = memory_text(where), .head = memory_text(head), .unit = "" };
-	h->name = h->head;
-	if ((gap = strstr(h->head, "  "))) {
-		*gap = '\0';
-		h->name = gap + 2;
-		h->unit = h->head;
-	}
-}
-
-void stat_keep_metrics(struct stat_sheet *s)
+void stat_keep_values(struct stat_sheet *s)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT;
 
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+		double v = stat_value(&s->event[l->event], &l->now);
+
+		if (!l->now.reason)
+			buf_add(&l->history, &v, sizeof(v));
+		memory_whole(&l->history);
+	}
 	for (uint32_t row = 0; row < s->n_rows && s->asked; row++)
 		for (uint32_t id = 0; id < s->n_heads; id++) {
 			struct stat_metric m;
@@ -641,7 +604,10 @@ void stat_keep_metrics(struct stat_sheet *s)
 			memory_whole(&key);
 			if (!names_get(&s->history_of, buf_str(&key), &at)) {
 				at = (uint32_t)s->n_histories;
-				add_history(s, s->row[row].label, stat_head(s, id));
+				memory_room(&s->history, at, sizeof(*s->history));
+				s->history[s->n_histories++] =
+					(struct stat_history){ memory_text(s->row[row].label),
+							       memory_text(stat_head(s, id)), BUF_INIT };
 				memory_done(names_set(&s->history_of, buf_str(&key), at));
 			}
 			stat_shadow_cell(s, row, id, &m);

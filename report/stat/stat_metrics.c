@@ -43,11 +43,6 @@ struct shown {
 	uint32_t feed[SHADOW_INPUTS];
 };
 
-/* A metric that may follow the lines of an event. */
-struct behind {
-	uint32_t event, shown;
-};
-
 /* A metric at a row. */
 struct answer {
 	uint32_t row, at; /* of the sheet, and the cell in it + 1; 0: nothing feeds it there */
@@ -56,11 +51,9 @@ struct answer {
 };
 
 struct stat_shadow {
-	struct shown *shown;   /* owned, ordered by event; stat.n_heads of them */
-	struct behind *behind; /* owned, ordered by event */
-	uint32_t n_behind;
-	uint32_t *first; /* owned: into behind, by event, n_events + 1 of them; then those without */
-	uint32_t n_first;
+	struct shown *shown; /* owned, ordered by event; stat.n_heads of them */
+	uint32_t *behind;    /* owned: places in shown[] of what may follow the lines of an event, by event */
+	uint32_t *first;     /* owned: into behind, by event; then those on lines of their own, and their end */
 	/* What is asked of the engine, once for each cgroup with events of the metric. */
 	struct sheet_custom rows;
 	bool *asked;           /* owned: by metric of the binding */
@@ -118,14 +111,22 @@ static const struct bound_metric *metric_named(const struct stat_sheet *s, const
 	return any;
 }
 
+static bool uses_event(const struct shown *x, uint32_t event)
+{
+	uint32_t i = 0;
+
+	while (i < x->n_events && x->events[i] != event)
+		i++;
+	return i < x->n_events;
+}
+
 /* Adds the event of a counter to those that the metric uses. */
 static void add_event(struct stat_sheet *s, struct shown *x, uint32_t counter)
 {
 	uint32_t event = stat_event_of(s, counter, x->cgroup);
 
-	for (uint32_t i = 0; i < x->n_events; i++)
-		if (x->events[i] == event)
-			return;
+	if (uses_event(x, event))
+		return;
 	memory_room(&x->events, x->n_events, sizeof(*x->events));
 	x->events[x->n_events++] = event;
 }
@@ -225,12 +226,6 @@ static bool add_refused(struct stat_sheet *s, const struct metric *row, uint32_t
 	return all;
 }
 
-static bool matches(const struct metric *m, const char *word)
-{
-	return selection_matches(word, m->name, m->display, m->aliases ? m->aliases : "",
-				 m->categories ? m->categories : "");
-}
-
 static bool is_shown(const struct stat_sheet *s, uint32_t cgroup, const struct bound_metric *m)
 {
 	for (uint32_t i = 0; i < s->n_heads; i++) {
@@ -283,7 +278,9 @@ static void try_unfed(struct stat_sheet *s, const struct metric *row, size_t n, 
 		SCOPED(buf_release) struct buf scratch = BUF_INIT;
 		const char *lacks;
 
-		if (row->each || !matches(row, word) || metric_named(s, row->name, NULL))
+		if (row->each || metric_named(s, row->name, NULL) ||
+		    !selection_matches(word, row->name, row->display, row->aliases ? row->aliases : "",
+				       row->categories ? row->categories : ""))
 			continue;
 		u->known = true;
 		if (add_refused(s, row, u->cgroup)) {
@@ -335,7 +332,7 @@ static int add_word(struct stat_sheet *s, const char *word, uint32_t cgroup, str
 static int add_words(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
 {
 	const struct pm_model *m = s->places->model;
-	bool by_cgroup = s->config->aggr == STAT_CGROUP;
+	bool by_cgroup = s->aggr == STAT_CGROUP;
 	SCOPED(cpulist_release) struct cpulist in = { 0 };
 	int err = 0;
 
@@ -472,29 +469,10 @@ static bool choose_mode(const struct stat_sheet *s, struct shown *x)
 	return own;
 }
 
-/* Nothing if what the formula needs was not recorded. */
-static void add_choice(struct stat_sheet *s, uint32_t event, const struct shadow *row)
-{
-	const struct stat_event *ev = &s->event[event];
-	struct shown what = { .event = event,
-			      .shadow = row,
-			      .cgroup = ev->in_cgroup,
-			      .pmu = ev->n_counters > 1 ? NULL : stat_core_pmu(s, ev->first) };
-	const struct bound_metric *m = metric_named(s, row->metric, what.pmu);
-
-	if (!m)
-		return;
-	take_metric(s, &what, m);
-	if (choose_mode(s, &what)) {
-		what.words = memory_text(row->label);
-		add_shown(s, &what);
-	} else {
-		free(what.events);
-	}
-}
-
+/* perf's choice for an event; without what their formulas need there are none. */
 static void add_choices(struct stat_sheet *s, uint32_t event)
 {
+	const struct stat_event *ev = &s->event[event];
 	const struct shadow *row = NULL;
 	char name[64];
 	uint32_t type;
@@ -502,16 +480,31 @@ static void add_choices(struct stat_sheet *s, uint32_t event)
 	size_t n;
 	bool own;
 
-	plain_name(s, &s->event[event], name, &type, &config);
+	plain_name(s, ev, name, &type, &config);
 	/* perf knows events by type and config: not those of PMUs, nor of one kind of CPUs. */
 	own = type > PERF_TYPE_HW_CACHE ? event_symbol_find(name) != NULL : config >> 32 != 0;
 	n = own ? 0 : shadow_find(type, config, name, &row);
 	/* perf spells this one in two ways. */
 	s->event[event].unfed = !n ? NULL : strcmp(row->label, "GHz") ? row->label : "Ghz";
-	for (size_t i = 0; i < n; i++)
-		add_choice(s, event, &row[i]);
 	if (!n)
 		add_rate(s, event);
+	for (; n--; row++) {
+		struct shown what = { .event = event, .shadow = row };
+		const struct bound_metric *m;
+
+		ev = &s->event[event];
+		what.cgroup = ev->in_cgroup;
+		what.pmu = ev->n_counters > 1 ? NULL : stat_core_pmu(s, ev->first);
+		if (!(m = metric_named(s, row->metric, what.pmu)))
+			continue;
+		take_metric(s, &what, m);
+		if (choose_mode(s, &what)) {
+			what.words = memory_text(row->label);
+			add_shown(s, &what);
+		} else {
+			free(what.events);
+		}
+	}
 }
 
 bool stat_may_show(const struct metric *row)
@@ -555,85 +548,59 @@ static int by_event(const void *a, const void *b)
 	return array_order(x->event, y->event, x->turn, y->turn);
 }
 
-static int by_place_behind(const void *a, const void *b)
-{
-	const struct behind *x = a, *y = b;
-
-	return array_order(x->event, y->event, x->shown, y->shown);
-}
-
 /* A metric of several PMUs may stand after the first line of any, whatever of them a row has. */
 static void index_lines(struct stat_sheet *s)
 {
 	struct stat_shadow *sh = s->shadow;
-	size_t most = 0;
-	uint32_t at = 0;
+	uint32_t n = 0;
 
 	if (s->n_heads)
 		qsort(sh->shown, s->n_heads, sizeof(*sh->shown), by_event);
-	for (uint32_t i = 0; i < s->n_heads; i++)
-		most += 1 + (sh->shown[i].of_pmus ? sh->shown[i].n_events : 0);
-	sh->behind = memory_new(most, sizeof(*sh->behind));
-	for (uint32_t i = 0; i < s->n_heads; i++) {
-		const struct shown *x = &sh->shown[i];
+	sh->first = memory_new((size_t)s->n_events + 2, sizeof(*sh->first));
+	for (uint32_t e = 0; e <= s->n_events; sh->first[++e] = n)
+		for (uint32_t i = 0; i < s->n_heads; i++) {
+			const struct shown *x = &sh->shown[i];
+			bool alone = e == s->n_events;
 
-		sh->behind[sh->n_behind++] = (struct behind){ x->event, i };
-		for (uint32_t k = 0; x->of_pmus && k < x->n_events; k++)
-			if (!s->event[x->events[k]].hidden && x->events[k] != x->event)
-				sh->behind[sh->n_behind++] = (struct behind){ x->events[k], i };
-	}
-	qsort(sh->behind, sh->n_behind, sizeof(*sh->behind), by_place_behind);
-	sh->n_first = s->n_events;
-	sh->first = memory_new((size_t)s->n_events + 1, sizeof(*sh->first));
-	for (uint32_t i = 0; i <= s->n_events; sh->first[i++] = at)
-		while (at < sh->n_behind && sh->behind[at].event < i)
-			at++;
+			if (alone ? x->event != UINT32_MAX :
+				    x->event != e && !(x->of_pmus && !s->event[e].hidden && uses_event(x, e)))
+				continue;
+			memory_room(&sh->behind, n, sizeof(*sh->behind));
+			sh->behind[n++] = i;
+		}
 }
 
-static const char *words_of(const struct stat_sheet *s, const struct shown *x)
-{
-	return x->rate ? s->event[x->event].name : x->words;
-}
-
-/* Whether an earlier metric has the same words. */
-static bool is_repeated(const struct stat_sheet *s, uint32_t id)
-{
-	const struct shown *x = &s->shadow->shown[id];
-
-	for (uint32_t i = 0; i < id; i++) {
-		const struct shown *other = &s->shadow->shown[i];
-
-		if (other->rate == x->rate && !strcmp(other->pmu ? other->pmu : "", x->pmu ? x->pmu : "") &&
-		    !strcmp(words_of(s, other), words_of(s, x)))
-			return true;
-	}
-	return false;
-}
-
-/* What distinguishes it from those with the same words. */
-static const char *mark_of(const struct stat_sheet *s, const struct shown *x)
-{
-	const struct stat_event *ev = x->event < s->n_events ? &s->event[x->event] : NULL;
-
-	if (!ev && x->n_events)
-		ev = &s->event[x->events[0]];
-	return !ev ? x->name : ev->cgroup ? ev->cgroup : ev->name;
-}
-
+/* No two are the same, because they would be two members of one object: the event distinguishes them. */
 static void write_heads(struct stat_sheet *s)
 {
-	for (uint32_t i = 0; i < s->n_heads; i++) {
-		struct shown *x = &s->shadow->shown[i];
-		bool repeated = is_repeated(s, i);
+	struct shown *shown = s->shadow->shown;
 
-		/* Two columns of one name would be two members of one object. */
-		x->head = memory_format("%s%s%s%s%s%s%s",
-					x->rate                         ? "/sec " :
-					x->shadow && x->shadow->percent ? "%  " :
-									  "",
-					words_of(s, x), x->pmu ? " (" : "", x->pmu ? x->pmu : "", x->pmu ? ")" : "",
-					repeated ? " " : "", repeated ? mark_of(s, x) : "");
+	for (uint32_t i = 0; i < s->n_heads; i++) {
+		const struct shown *x = &shown[i];
+
+		shown[i].head = memory_format("%s%s%s%s%s",
+					      x->rate                         ? "/sec " :
+					      x->shadow && x->shadow->percent ? "%  " :
+										"",
+					      x->rate ? s->event[x->event].name : x->words, x->pmu ? " (" : "",
+					      x->pmu ? x->pmu : "", x->pmu ? ")" : "");
 	}
+	for (uint32_t i = s->n_heads; i-- > 0;)
+		for (uint32_t k = 0; k < i; k++)
+			if (!strcmp(shown[k].head, shown[i].head)) {
+				const struct shown *x = &shown[i];
+				const struct stat_event *ev = x->event < s->n_events ? &s->event[x->event] :
+							      x->n_events            ? &s->event[x->events[0]] :
+										       NULL;
+				char *plain = x->head;
+
+				shown[i].head = memory_format("%s %s", plain,
+							      !ev        ? x->name :
+							      ev->cgroup ? ev->cgroup :
+									   ev->name);
+				free(plain);
+				break;
+			}
 }
 
 const char *stat_head(const struct stat_sheet *s, uint32_t id)
@@ -777,35 +744,22 @@ static void judge(const struct stat_sheet *s, const struct shown *x, enum sheet_
 		out->color = "31";
 }
 
-/* The rate per second of CPU time; NaN: unknown. */
-static double rate_of(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
-{
-	struct value clock = answer_of(s, x, l->row)->now;
-
-	if (l->now.reason || clock.reason || clock.v <= 0)
-		return (double)NAN;
-	return stat_value(&s->event[l->event], &l->now) / (clock.v / 1000);
-}
-
-/* "1.732 K/sec": below a thousand of the largest unit that it reaches. */
-static bool take_rate(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l,
+/* "1.732 K/sec": below a thousand of the largest unit that it reaches, or of the one unit. */
+static bool take_rate(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l, bool scaled,
 		      struct stat_metric *out)
 {
-	static const struct {
-		double size;
-		const char *unit;
-	} units[] = { { 1e9, "G/sec" }, { 1e6, "M/sec" }, { 1e3, "K/sec" }, { 1, "/sec" } };
-	double rate = rate_of(s, x, l);
+	static const char *const units[] = { "/sec", "K/sec", "M/sec", "G/sec" };
+	struct value clock = answer_of(s, x, l->row)->now;
+	bool there = !l->now.reason && !clock.reason && clock.v > 0; /* ms of CPU time */
+	double rate = there ? stat_value(&s->event[l->event], &l->now) / (clock.v / 1000) : 0, size = 1;
 	size_t i = 0;
 
-	if (isnan(rate))
-		return false;
-	while (i < 3 && rate < units[i].size)
-		i++;
-	*out = (struct stat_metric){
-		.value = rate / units[i].size, .width = 8, .precision = 3, .unit = units[i].unit
-	};
-	return true;
+	for (; scaled && i < 3 && rate >= size * 1000; i++)
+		size *= 1000;
+	there = there && !isnan(rate);
+	if (there)
+		*out = (struct stat_metric){ .value = rate / size, .width = 8, .precision = 3, .unit = units[i] };
+	return there;
 }
 
 /* Whether no earlier line of the row could be followed by the metric. */
@@ -814,7 +768,8 @@ static bool is_home(const struct stat_sheet *s, const struct shown *x, const str
 	for (uint32_t i = 0; i < x->n_events; i++) {
 		const struct stat_line *other = stat_line_at(s, l->row, x->events[i]);
 
-		if (other && !s->event[x->events[i]].hidden && !other->now.reason && other->rank < l->rank)
+		if (other && !s->event[x->events[i]].hidden && !other->now.reason &&
+		    stat_rank(&s->event[other->event]) < stat_rank(&s->event[l->event]))
 			return false;
 	}
 	return true;
@@ -869,12 +824,12 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l, struct
 	if (!s->n_heads || (l->now.reason && !s->asked))
 		return 0;
 	for (uint32_t i = sh->first[l->event]; i < sh->first[l->event + 1] && n < STAT_METRICS; i++) {
-		const struct shown *x = &sh->shown[sh->behind[i].shown];
+		const struct shown *x = &sh->shown[sh->behind[i]];
 
 		if (x->of_pmus && !is_home(s, x, l))
 			continue;
 		if (x->rate) {
-			n += take_rate(s, x, l, &out[n]);
+			n += take_rate(s, x, l, true, &out[n]);
 			continue;
 		}
 		/* If perf cannot compute a metric, it says so if it was requested, and prints nothing if it was its
@@ -895,8 +850,8 @@ size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_m
 	const struct stat_shadow *sh = s->shadow;
 	size_t n = 0;
 
-	for (uint32_t i = sh->first[sh->n_first]; i < sh->n_behind && n < STAT_METRICS; i++)
-		take_value(s, &sh->shown[sh->behind[i].shown], row, &out[n++]);
+	for (uint32_t i = sh->first[s->n_events]; i < sh->first[s->n_events + 1] && n < STAT_METRICS; i++)
+		take_value(s, &sh->shown[sh->behind[i]], row, &out[n++]);
 	return n;
 }
 
@@ -905,7 +860,7 @@ bool stat_shadow_has_alone(const struct stat_sheet *s)
 	const struct stat_shadow *sh = s->shadow;
 
 	/* Requesting only events implies these. */
-	return sh->first[sh->n_first] < sh->n_behind && (s->config->metrics.n || !s->config->events.n);
+	return sh->first[s->n_events] < sh->first[s->n_events + 1] && (s->config->metrics.n || !s->config->events.n);
 }
 
 void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out)
@@ -916,6 +871,6 @@ void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, str
 	*out = (struct stat_metric){ .value = (double)NAN, .reason = VALUE_NO_INPUT, .unit = "" };
 	if (!x->rate)
 		take_value(s, x, row, out);
-	else if (l && !isnan(rate_of(s, x, l)))
-		*out = (struct stat_metric){ .value = rate_of(s, x, l), .width = 8, .precision = 3, .unit = "/sec" };
+	else if (l)
+		take_rate(s, x, l, false, out);
 }

@@ -1,22 +1,11 @@
 /* The numbers of pmrep stat: what the replay counted in the columns of each line, over intervals and runs. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "report/input/memory.h"
 #include "report/machine/status.h"
 #include "report/stat/stat.h"
-
-static void take(struct stat_line *l, const struct count *c)
-{
-	l->now.v += c->made;
-	l->now.raw += c->v;
-	l->now.enabled += c->enabled;
-	l->now.running += c->running;
-}
-
-static const struct count *count_at(const struct stat_sheet *s, const struct stat_line *l, uint32_t i, size_t k)
-{
-	return replay_counts(s->replay, s->column[l->first + i].track) + k;
-}
 
 /* Whether no earlier column counted the same event of the same package. */
 static bool is_first(const struct stat_sheet *s, const struct stat_line *l, uint32_t i, size_t k)
@@ -27,29 +16,10 @@ static bool is_first(const struct stat_sheet *s, const struct stat_line *l, uint
 		const struct stat_column *other = &s->column[l->first + j];
 
 		if (other->package == c->package && other->die == c->die && other->counter == c->counter &&
-		    !count_at(s, l, j, k)->reason)
+		    !replay_counts(s->replay, other->track)[k].reason)
 			return false;
 	}
 	return true;
-}
-
-static void count_package(struct stat_sheet *s, struct stat_line *l, size_t k)
-{
-	uint16_t why = 0;
-
-	for (uint32_t i = 0; i < l->n; i++) {
-		const struct count *c = count_at(s, l, i, k);
-
-		if (c->reason) {
-			why = c->reason;
-		} else if (is_first(s, l, i, k)) {
-			take(l, c);
-			l->now.nr++;
-		}
-	}
-	l->now.reason = l->now.nr ? 0 : why ? why : PM_REASON_NOT_COUNTED;
-	if (!l->now.nr)
-		l->now.nr = l->n;
 }
 
 /* Time in which a column was not observed lowers the percentage. The next reading may include the count of a missed
@@ -72,38 +42,38 @@ static void take_lost(const struct stat_sheet *s, struct stat_line *l, struct st
 	l->total.lost += c->unseen_ns;
 }
 
-/* Whether anything is known of what never ran. */
-static bool is_known(const struct stat_sheet *s, const struct stat_column *c, size_t k)
-{
-	const struct support *u = replay_support(s->replay, c->track);
-
-	return u && u[k].known > 0;
-}
-
 static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 {
-	uint32_t missing = 0;
+	bool package = s->event[l->event].per_pkg && s->aggr != STAT_THREAD;
+	uint32_t missing = 0, n = 0;
 	uint16_t why = 0;
 
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct stat_column *column = &s->column[l->first + i];
 		const struct count *c = replay_counts(s->replay, column->track) + k;
 
-		take_lost(s, l, column, !c->reason, k);
+		if (!package)
+			take_lost(s, l, column, !c->reason, k);
+		else if (!c->reason && !is_first(s, l, i, k))
+			continue;
 		if (__builtin_expect(c->reason, 0)) {
 			missing++;
 			why = c->reason;
 			column->why = c->reason;
 			/* What waited for a counter all the time lowers the percentage. */
-			if (c->reason == PM_REASON_NOT_COUNTED)
+			if (c->reason == PM_REASON_NOT_COUNTED && !package)
 				l->now.enabled += c->enabled;
 			continue;
 		}
-		take(l, c);
+		l->now.v += c->made;
+		l->now.raw += c->v;
+		l->now.enabled += c->enabled;
+		l->now.running += c->running;
+		n++;
 	}
 	l->now.enabled += l->now.lost;
-	l->now.nr = l->n;
-	if (!missing)
+	l->now.nr = package && n ? n : l->n;
+	if (!missing || (package && n))
 		return;
 	if (missing == l->n) {
 		l->now.reason = why;
@@ -112,11 +82,12 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct stat_column *column = &s->column[l->first + i];
 		const struct count *c = replay_counts(s->replay, column->track) + k;
+		const struct support *u = replay_support(s->replay, column->track);
 
 		/* A CPU that is offline, and a task that does not exist, have no part in the sum; nor does an event
 		 * while it is not enabled, which is known to count nothing. */
 		if (!c->reason || status_absent(c->reason) ||
-		    (c->reason == PM_REASON_NOT_COUNTED && (!c->enabled || is_known(s, column, k))))
+		    (c->reason == PM_REASON_NOT_COUNTED && (!c->enabled || (u && u[k].known > 0))))
 			continue;
 		column->lost++;
 		s->partial = true;
@@ -138,10 +109,7 @@ void stat_count(struct stat_sheet *s, size_t k)
 		if (!l->n)
 			continue;
 		l->now = (struct stat_sum){ 0 };
-		if (e->per_pkg && s->config->aggr != STAT_THREAD)
-			count_package(s, l, k);
-		else
-			count_line(s, l, k);
+		count_line(s, l, k);
 	}
 }
 
@@ -196,6 +164,8 @@ double stat_spread_percent(const struct stat_spread *w)
 
 void stat_add_run(struct stat_sheet *s, double wall_ns)
 {
+	memory_room(&s->run_wall, s->n_runs, sizeof(*s->run_wall));
+	s->run_wall[s->n_runs++] = wall_ns;
 	stat_spread_add(&s->wall, wall_ns);
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		struct stat_line *l = &s->line[i];
@@ -260,45 +230,48 @@ const char *stat_missing(uint16_t reason)
 
 #define NAMED 8 /* places or events in a remark */
 
+/* Adds to a list of which the first are named. */
+static void put_named(struct buf *out, uint32_t *n, const char *name)
+{
+	if ((*n)++ < NAMED)
+		buf_printf(out, "%s%s", *n > 1 ? ", " : "", name);
+}
+
+static void end_named(struct buf *out, uint32_t n)
+{
+	if (n > NAMED)
+		buf_printf(out, " and %u more", n - NAMED);
+}
+
 /* Where and how often an event was lost; nothing if it was not. */
 static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 {
-	uint32_t most = 0, named = 0, more = 0;
-	uint16_t why = 0;
 	SCOPED(buf_release) struct buf where = BUF_INIT;
+	uint32_t most = 0, n = 0;
+	uint16_t why = 0;
+	char word[16];
 
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		const struct stat_line *l = &s->line[i];
-
-		for (uint32_t k = 0; l->event == event && k < l->n; k++) {
-			const struct stat_column *c = &s->column[l->first + k];
+	for (uint32_t i = 0; i < s->n_lines; i++)
+		for (uint32_t k = 0; s->line[i].event == event && k < s->line[i].n; k++) {
+			const struct stat_column *c = &s->column[s->line[i].first + k];
+			const struct pm_instance *in = pm_model_instance(s->places->model, c->instance);
 
 			if (!c->lost)
 				continue;
 			most = c->lost > most ? c->lost : most;
 			why = c->why;
-			if (named++ >= NAMED) {
-				more++;
-			} else if (c->cpu != PM_NONE) {
-				buf_printf(&where, "%sCPU %u", named > 1 ? ", " : "", c->cpu);
-			} else {
-				const struct pm_instance *in = pm_model_instance(s->places->model, c->instance);
-
-				buf_printf(&where, "%s%s", named > 1 ? ", " : "",
-					   in ? pm_map_text(&in->attrs, PM_INSTANCE_NAME, "?") : "?");
-			}
+			snprintf(word, sizeof(word), "CPU %u", c->cpu);
+			put_named(&where, &n,
+				  c->cpu != PM_NONE ? word :
+				  in                ? pm_map_text(&in->attrs, PM_INSTANCE_NAME, "?") :
+						      "?");
 		}
-	}
-	if (most) {
-		char word[16];
-
-		if (more)
-			buf_printf(&where, " and %u more", more);
+	end_named(&where, n);
+	if (most)
 		buf_printf(out, ": %s on %s in %u of %llu intervals; %s\n", status_word(why, STATUS_WHOLE, word),
 			   buf_str(&where), most, (unsigned long long)s->intervals,
 			   s->config->intervals ? "sums cover the others" :
 						  "so there is no sum; -A shows the others");
-	}
 }
 
 /* Says that -C cannot be honoured. */
@@ -333,7 +306,7 @@ static void note_runs(struct stat_sheet *s)
 static void note_lost(struct stat_sheet *s)
 {
 	SCOPED(buf_release) struct buf now = BUF_INIT, last = BUF_INIT;
-	uint32_t more = 0, named = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i <= s->n_events; i++) {
 		buf_clear(&now);
@@ -342,15 +315,12 @@ static void note_lost(struct stat_sheet *s)
 		if (i < s->n_events && !now.len)
 			continue;
 		if (last.len && strcmp(buf_str(&last), buf_str(&now))) {
-			if (more)
-				buf_printf(&s->notes, " and %u more", more);
+			end_named(&s->notes, n);
 			buf_add(&s->notes, last.data, last.len);
-			named = more = 0;
+			n = 0;
 		}
-		if (now.len && named < NAMED)
-			buf_printf(&s->notes, "%s%s", named++ ? ", " : "", s->event[i].name);
-		else
-			more += now.len > 0;
+		if (now.len)
+			put_named(&s->notes, &n, s->event[i].name);
 		buf_clear(&last);
 		buf_add(&last, now.data, now.len);
 	}

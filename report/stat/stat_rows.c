@@ -1,5 +1,4 @@
-/* What is printed: which counters are one event, which places have rows, and which columns of the recording a line is
- * the sum of. */
+/* What is printed: which counters are one event, which places have rows, and which columns a line sums up. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
@@ -68,28 +67,18 @@ void stat_words_add(struct stat_words *w, const char *list)
 
 /* ---- events of BPF programs ---- */
 
-/* "12" of "program 12" */
-static const char *program_of(const struct pm_counter *c)
+/* 12 of "program 12"; 0: none */
+static unsigned long program_of(const struct pm_counter *c)
 {
 	const char *text = pm_map_text(&c->attrs, PM_COUNTER_PERF_BPF, "");
 
-	return strncmp(text, "program ", 8) ? NULL : text + 8;
+	return strncmp(text, "program ", 8) ? 0 : strtoul(text + 8, NULL, 10);
 }
 
-static void put_program(const struct pm_counter *c, struct buf *out)
-{
-	const char *name = pm_map_text(&c->attrs, PM_COUNTER_PERF_PROGRAM, NULL);
-
-	if (program_of(c))
-		buf_printf(out, " [%s%s%s]", program_of(c), name ? " " : "", name ? name : "");
-}
-
+/* Whether both are one event in two programs. The same event may occur twice, each with a number of its own. */
 static bool are_programs(const struct pm_counter *a, const struct pm_counter *b)
 {
-	const char *pa = program_of(a), *pb = program_of(b);
-
-	/* The same event may occur twice, each with a number of its own. */
-	return pa && pb && strcmp(pa, pb) &&
+	return program_of(a) && program_of(b) && program_of(a) != program_of(b) &&
 	       pm_map_u64(&a->attrs, PM_COUNTER_PERF_WILDCARD, 0) ==
 		       pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) &&
 	       !strcmp(pm_map_text(&a->attrs, PM_COUNTER_PERF_EVENT, ""),
@@ -98,10 +87,10 @@ static bool are_programs(const struct pm_counter *a, const struct pm_counter *b)
 
 bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c)
 {
-	const char *program = program_of(c);
+	unsigned long program = program_of(c);
 
 	for (size_t i = 0; i < wanted->n && program; i++)
-		if (strtoul(program, NULL, 10) == strtoul(wanted->word[i], NULL, 10))
+		if (program == strtoul(wanted->word[i], NULL, 10))
 			return true;
 	return !wanted->n;
 }
@@ -109,20 +98,18 @@ bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_count
 bool stat_programs_list(const struct stat_sheet *s, struct buf *out)
 {
 	const struct pm_model *m = s->places->model;
-	const char *last = NULL;
-	size_t begin = out->len;
+	unsigned long last = 0;
 
 	/* Programs are counted one after the other. */
 	for (uint32_t i = 0; i < m->n_counters; i++) {
-		const char *program = program_of(&m->counter[i]);
+		unsigned long program = program_of(&m->counter[i]);
 
-		if (!program || (last && !strcmp(program, last)) ||
-		    !stat_programs_wanted(&s->config->programs, &m->counter[i]))
+		if (!program || program == last || !stat_programs_wanted(&s->config->programs, &m->counter[i]))
 			continue;
-		buf_printf(out, "%s%lu", last ? "," : "", strtoul(program, NULL, 10));
+		buf_printf(out, "%s%lu", last ? "," : "", program);
 		last = program;
 	}
-	return out->len > begin;
+	return last;
 }
 
 /* ---- PMUs ---- */
@@ -204,8 +191,7 @@ static bool name_is(const char *word, const char *name)
 		return true;
 	if (len >= sizeof(base) || !name[len])
 		return false;
-	memcpy(base, name, len);
-	base[len] = '\0';
+	snprintf(base, sizeof(base), "%.*s", (int)len, name);
 	return !strcmp(word, base) || !fnmatch(word, base, 0);
 }
 
@@ -251,30 +237,25 @@ static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 	return NULL;
 }
 
-/* The cgroups in which a counter was counted, as numbers; 0 is among them if it was also counted elsewhere, or
- * nowhere. */
-static void cgroups_of(const struct stat_sheet *s, uint32_t counter, struct cpulist *found)
+/* The cgroups in which counters were counted, as numbers, by counter id; 0 is among them if it was also counted
+ * elsewhere, or nowhere. */
+static void find_cgroups(const struct pm_model *m, const bool *chosen, struct cpulist *in)
 {
-	const struct pm_model *m = s->places->model;
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->n_instances && !any; i++)
 		any = stat_cgroup_of(&m->instance[i]) != 0;
-	for (uint32_t i = 0; any && i < m->n_groups; i++) {
-		const struct pm_group *g = &m->group[i];
+	for (uint32_t i = 0; any && i < m->n_groups; i++)
+		for (uint32_t v = 0; v < pm_group_values(&m->group[i]); v++) {
+			uint32_t counter = pm_group_counter_of(&m->group[i], v);
+			const struct pm_instance *on = pm_model_instance(m, pm_group_instance_of(&m->group[i], v));
 
-		for (uint32_t v = 0; v < pm_group_values(g); v++) {
-			const struct pm_instance *in;
-
-			if (pm_group_counter_of(g, v) != counter)
-				continue;
-			in = pm_model_instance(m, pm_group_instance_of(g, v));
-			if (in && !(found->n && cpulist_has(found, stat_cgroup_of(in))))
-				memory_done(cpulist_add(found, stat_cgroup_of(in)));
+			if (chosen[counter] && on)
+				memory_done(cpulist_add(&in[counter], stat_cgroup_of(on)));
 		}
-	}
-	if (!found->n)
-		memory_done(cpulist_add(found, 0));
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!in[m->counter[i].id].n)
+			memory_done(cpulist_add(&in[m->counter[i].id], 0));
 }
 
 bool stat_wants_cgroup(const struct stat_config *config, const char *cgroup)
@@ -283,14 +264,6 @@ bool stat_wants_cgroup(const struct stat_config *config, const char *cgroup)
 		if (!fnmatch(config->cgroups.word[i], cgroup, 0))
 			return true;
 	return !config->cgroups.n;
-}
-
-static bool has_cgroup(const struct stat_sheet *s, const struct pm_counter *c, uint32_t number)
-{
-	const char *cgroup =
-		number ? cgroup_name(s->places->model, number) : pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
-
-	return number == PM_NONE || stat_wants_cgroup(s->config, cgroup);
 }
 
 /* Sets chosen[counter id]. */
@@ -424,30 +397,6 @@ static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 
 /* ---- the list ---- */
 
-static void describe(const struct stat_sheet *s, struct stat_event *ev, const struct pm_counter *c)
-{
-	double mul = (double)c->scale.num, div = (double)(c->scale.den ? c->scale.den : 1);
-
-	if (c->scale.text && parse_double(c->scale.text, &mul))
-		mul = 1;
-	/* 1e-6 is not exactly a double, 1000000 is: dividing gives the right digits. */
-	if (mul > 1e-15 && mul < 1 && mul == 1 / (double)(uint64_t)(1 / mul + 0.5)) {
-		div = (double)(uint64_t)(1 / mul + 0.5);
-		mul = 1;
-	}
-	ev->first = c;
-	ev->order = c->id;
-	ev->mul = mul;
-	ev->div = div;
-	ev->fraction = floor(mul / div) != mul / div;
-	ev->unit = c->unit && strcmp(c->unit, "1") ? event_unit_perf(c->unit) : "";
-	ev->cgroup = pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
-	ev->per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
-	ev->percore = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PERCORE, false);
-	ev->asked = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false);
-	ev->invalid = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
-}
-
 static void add_counter(struct stat_event *ev, uint32_t id)
 {
 	memory_room(&ev->counter, ev->n_counters, sizeof(*ev->counter));
@@ -456,24 +405,44 @@ static void add_counter(struct stat_event *ev, uint32_t id)
 
 static void new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup)
 {
+	double mul = (double)c->scale.num, div = (double)(c->scale.den ? c->scale.den : 1);
+	const char *program = pm_map_text(&c->attrs, PM_COUNTER_PERF_PROGRAM, NULL);
 	struct buf name = BUF_INIT;
 	struct stat_event *ev;
 	uint64_t config;
 	char plain[64];
 
+	if (c->scale.text && parse_double(c->scale.text, &mul))
+		mul = 1;
+	/* 1e-6 is not exactly a double, 1000000 is: dividing gives the right digits. */
+	if (mul > 1e-15 && mul < 1 && mul == 1 / (double)(uint64_t)(1 / mul + 0.5)) {
+		div = (double)(uint64_t)(1 / mul + 0.5);
+		mul = 1;
+	}
 	memory_room(&s->event, s->n_events, sizeof(*ev));
 	ev = &s->event[s->n_events++];
-	*ev = (struct stat_event){ .in_cgroup = cgroup };
-	describe(s, ev, c);
-	if (cgroup && cgroup != PM_NONE)
-		ev->cgroup = cgroup_name(s->places->model, cgroup);
+	*ev = (struct stat_event){
+		.in_cgroup = cgroup,
+		.first = c,
+		.order = c->id,
+		.mul = mul,
+		.div = div,
+		.fraction = floor(mul / div) != mul / div,
+		.unit = c->unit && strcmp(c->unit, "1") ? event_unit_perf(c->unit) : "",
+		.cgroup = cgroup && cgroup != PM_NONE ? cgroup_name(s->places->model, cgroup) :
+							pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL),
+		.per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false),
+		.percore = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PERCORE, false),
+		.asked = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false),
+		.invalid = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0),
+	};
 	buf_addstr(&name, c->display);
 	/* perf does not name the modes that were requested of events of caches. */
 	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(c->display, ":"), c->display);
 	if (ev->asked && !event_symbol_find(plain) && !event_cache_parse(plain, &config))
 		name.len = strlen(plain);
-	if (s->config->no_merge)
-		put_program(c, &name);
+	if (s->config->no_merge && program_of(c))
+		buf_printf(&name, " [%lu%s%s]", program_of(c), program ? " " : "", program ? program : "");
 	ev->name = memory_checked(buf_detach(&name));
 	add_counter(ev, c->id);
 }
@@ -548,43 +517,46 @@ static bool is_invalid(const struct pm_counter *c)
 }
 
 /* perf prints the events of one cgroup after those of the other. */
-static void add_chosen(struct stat_sheet *s, bool *chosen)
+static void add_chosen(struct stat_sheet *s, const bool *chosen)
 {
 	const struct pm_model *m = s->places->model;
 	SCOPED(cpulist_release) struct cpulist all = { 0 };
-	SCOPED(scoped_free) struct cpulist *in = memory_new(m->n_counters, sizeof(*in));
+	SCOPED(scoped_free) struct cpulist *of_counter = memory_new((size_t)m->n_counters + 1, sizeof(*of_counter));
 	uint32_t first = s->n_events;
 	bool each = false;
 
+	find_cgroups(m, chosen, of_counter);
 	for (uint32_t i = 0; i < m->n_counters; i++) {
-		chosen[m->counter[i].id] =
-			chosen[m->counter[i].id] && stat_programs_wanted(&s->config->programs, &m->counter[i]);
+		const struct cpulist *in = &of_counter[m->counter[i].id];
+
 		if (!chosen[m->counter[i].id])
 			continue;
-		cgroups_of(s, m->counter[i].id, &in[i]);
-		for (size_t k = 0; k < in[i].n && !is_invalid(&m->counter[i]); k++)
-			memory_done(cpulist_add(&all, in[i].cpu[k]));
-		each |= in[i].n > 1;
+		for (size_t k = 0; k < in->n && !is_invalid(&m->counter[i]); k++)
+			memory_done(cpulist_add(&all, in->cpu[k]));
+		each |= in->n > 1;
 	}
 	/* What could not be opened could not be opened in any cgroup. */
 	for (uint32_t i = 0; i < m->n_counters; i++) {
+		struct cpulist *in = &of_counter[m->counter[i].id];
+
 		if (!chosen[m->counter[i].id] || !is_invalid(&m->counter[i]))
 			continue;
 		if (all.n && each && !cpulist_has(&all, 0))
-			in[i].n = 0;
+			in->n = 0;
 		for (size_t k = 0; k < all.n && each; k++)
-			memory_done(cpulist_add(&in[i], all.cpu[k]));
-		for (size_t k = 0; k < in[i].n && !each; k++)
-			memory_done(cpulist_add(&all, in[i].cpu[k]));
+			memory_done(cpulist_add(in, all.cpu[k]));
+		for (size_t k = 0; k < in->n && !each; k++)
+			memory_done(cpulist_add(&all, in->cpu[k]));
 	}
 	for (size_t k = 0; k < all.n; k++)
 		for (uint32_t i = 0; i < m->n_counters; i++) {
-			bool any = s->config->aggr == STAT_CGROUP;
-			uint32_t cgroup = any ? PM_NONE : all.cpu[k];
+			bool any = s->aggr == STAT_CGROUP;
+			uint32_t cgroup = any ? PM_NONE : all.cpu[k], id = m->counter[i].id;
+			const char *name = cgroup ? cgroup_name(m, cgroup) :
+						    pm_map_text(&m->counter[i].attrs, PM_COUNTER_PERF_CGROUP, NULL);
 
-			if (!chosen[m->counter[i].id] || (any ? k > 0 : !cpulist_has(&in[i], cgroup)))
-				continue;
-			if (has_cgroup(s, &m->counter[i], cgroup))
+			if (chosen[id] && (any ? k == 0 : cpulist_has(&of_counter[id], cgroup)) &&
+			    (any || stat_wants_cgroup(s->config, name)))
 				add_event(s, &m->counter[i], cgroup, false);
 		}
 	/* With -G each event has its own cgroup, or an empty one, and its place. */
@@ -593,8 +565,8 @@ static void add_chosen(struct stat_sheet *s, bool *chosen)
 		if (!s->event[i].in_cgroup && all.n > 1)
 			s->event[i].cgroup = "";
 	}
-	for (uint32_t i = 0; i < m->n_counters; i++)
-		cpulist_release(&in[i]);
+	for (uint32_t i = 0; i <= m->n_counters; i++)
+		cpulist_release(&of_counter[i]);
 }
 
 int stat_events_find(struct stat_sheet *s, struct error *e)
@@ -614,6 +586,8 @@ int stat_events_find(struct stat_sheet *s, struct error *e)
 		choose_default(s, chosen);
 	if (err)
 		return err;
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		chosen[m->counter[i].id] &= stat_programs_wanted(&s->config->programs, &m->counter[i]);
 	add_chosen(s, chosen);
 	if (!s->n_events && !s->config->metrics.n && m->n_counters)
 		err = error_set(
@@ -650,43 +624,25 @@ static void label_task(const struct stat_sheet *s, const struct pm_instance *i, 
 
 static void put_place_label(const struct stat_sheet *s, const struct place *p, struct buf *out)
 {
-	uint32_t package = or_zero(p->package), die = or_zero(p->die);
-	int level = s->places->cache == PM_CACHE_L2 ? 2 : 3;
+	static const char *const words[PM_KINDS] = {
+		[PM_CPU] = "CPU",   [PM_PACKAGE] = "S", [PM_DIE] = "-D", [PM_CLUSTER] = "-CLS",
+		[PM_CACHE] = "-ID", [PM_CORE] = "-C",   [PM_NODE] = "N"
+	};
 	const struct pm_instance *i = pm_model_instance(s->places->model, p->instance);
+	const char *word = words[p->kind];
 
-	switch (p->kind) {
-	case PM_CPU:
-		buf_printf(out, "CPU%u", p->cpu);
-		break;
-	case PM_PACKAGE:
-		buf_printf(out, "S%u", package);
-		break;
-	case PM_DIE:
-		buf_printf(out, "S%u-D%u", package, die);
-		break;
-	case PM_CLUSTER:
-		buf_printf(out, "S%u-D%u-CLS%u", package, die, or_zero(p->cluster));
-		break;
-	case PM_CACHE:
-		buf_printf(out, "S%u-D%u-L%d-ID%u", package, die, level, or_zero(p->cache));
-		break;
-	case PM_CORE:
-		buf_printf(out, "S%u-D%u-C%u", package, die, or_zero(p->core));
-		break;
-	case PM_NODE:
-		buf_printf(out, "N%u", or_zero(p->node));
-		break;
-	case PM_TASK:
-		if (i)
-			label_task(s, i, out);
-		break;
-	case PM_CGROUP:
-		if (i)
-			buf_addstr(out, stat_cgroup_name(i));
-		break;
-	default:
-		break;
-	}
+	if (word && word[0] == '-')
+		buf_printf(out, "S%u", or_zero(p->package));
+	if (word && word[0] == '-' && p->kind != PM_DIE)
+		buf_printf(out, "-D%u", or_zero(p->die));
+	if (p->kind == PM_CACHE)
+		buf_addstr(out, s->places->cache == PM_CACHE_L2 ? "-L2" : "-L3");
+	if (word)
+		buf_printf(out, "%s%u", word, or_zero(place_number(p)));
+	else if (p->kind == PM_TASK && i)
+		label_task(s, i, out);
+	else if (p->kind == PM_CGROUP && i)
+		buf_addstr(out, stat_cgroup_name(i));
 }
 
 /* ---- rows ---- */
@@ -698,10 +654,10 @@ static const struct pm_cpu *cpu_of(const struct stat_sheet *s, const struct pm_i
 				   NULL;
 }
 
-static bool has_id(const uint64_t *id, size_t n, uint64_t wanted)
+static bool has_id(const struct stat_ids *ids, uint64_t wanted)
 {
-	for (size_t i = 0; i < n; i++)
-		if (id[i] == wanted)
+	for (size_t i = 0; i < ids->n; i++)
+		if (ids->id[i] == wanted)
 			return true;
 	return false;
 }
@@ -713,22 +669,14 @@ static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance
 
 	if (c->cpus.n && cpu != PM_NONE && !cpulist_has(&c->cpus, cpu))
 		return false;
-	if (c->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !stat_wants_cgroup(c, stat_cgroup_name(i)))
+	if (s->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !stat_wants_cgroup(c, stat_cgroup_name(i)))
 		return false;
-	if (!c->n_pids && !c->n_tids)
+	if (!c->pids.n && !c->tids.n)
 		return true;
 	/* What counts for the whole system, such as time, counts for a task as well. */
 	return i->kind == PM_SYSTEM ||
-	       (i->kind == PM_TASK &&
-		(has_id(c->id, c->n_pids, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0)) ||
-		 has_id(c->id + c->n_pids, c->n_tids, pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0))));
-}
-
-/* The same place may be added many times; tidy_rows() keeps one. */
-static void add_row(struct stat_sheet *s, const struct place *place, bool counted)
-{
-	memory_room(&s->row, s->n_rows, sizeof(*s->row));
-	s->row[s->n_rows++] = (struct stat_row){ .place = *place, .counted = counted };
+	       (i->kind == PM_TASK && (has_id(&c->pids, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0)) ||
+				       has_id(&c->tids, pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0))));
 }
 
 /* Equal places by their CPUs, so that the first one stays. */
@@ -737,7 +685,7 @@ static int by_place(const void *a, const void *b)
 	const struct place *x = &((const struct stat_row *)a)->place, *y = &((const struct stat_row *)b)->place;
 	int order = place_compare(x, y);
 
-	return order ? order : (x->first_cpu > y->first_cpu) - (x->first_cpu < y->first_cpu);
+	return order ? order : array_order(x->first_cpu, y->first_cpu, 0, 0);
 }
 
 /* perf lists CPUs by number, and other places by socket, die and core. */
@@ -745,8 +693,9 @@ static int by_cpu(const void *a, const void *b)
 {
 	const struct place *x = &((const struct stat_row *)a)->place, *y = &((const struct stat_row *)b)->place;
 
-	return x->first_cpu != y->first_cpu ? (x->first_cpu > y->first_cpu) - (x->first_cpu < y->first_cpu) :
-					      place_compare(x, y);
+	int order = array_order(x->first_cpu, y->first_cpu, 0, 0);
+
+	return order ? order : place_compare(x, y);
 }
 
 static int by_place_of(const void *a, const void *b, void *rows)
@@ -757,26 +706,29 @@ static int by_place_of(const void *a, const void *b, void *rows)
 }
 
 /* Keeps each place once, in order, with its label. */
-static void tidy_rows(struct stat_sheet *s)
+static void make_rows(struct stat_sheet *s, const struct place *place, uint32_t n)
 {
-	uint32_t n = 0;
+	const struct stat_level *level = &stat_levels[s->aggr];
 
-	qsort(s->row, s->n_rows, sizeof(*s->row), by_place);
-	for (uint32_t i = 0; i < s->n_rows; i++)
-		if (!n || place_compare(&s->row[n - 1].place, &s->row[i].place))
-			s->row[n++] = s->row[i];
-	s->n_rows = n;
-	if (s->config->aggr == STAT_NONE)
-		qsort(s->row, n, sizeof(*s->row), by_cpu);
-	s->row_at = memory_new(n, sizeof(*s->row_at));
-	for (uint32_t i = 0; i < n; i++) {
+	s->row = memory_new(n, sizeof(*s->row));
+	for (uint32_t i = 0; i < n; i++)
+		s->row[i].place = place[i];
+	qsort(s->row, n, sizeof(*s->row), by_place);
+	for (uint32_t i = 0; i < n; i++)
+		if (!i || place_compare(&s->row[s->n_rows - 1].place, &s->row[i].place))
+			s->row[s->n_rows++] = s->row[i];
+	if (s->aggr == STAT_NONE)
+		qsort(s->row, s->n_rows, sizeof(*s->row), by_cpu);
+	s->row_at = memory_new(s->n_rows, sizeof(*s->row_at));
+	for (uint32_t i = 0; i < s->n_rows; i++) {
 		struct buf label = BUF_INIT;
 
 		put_place_label(s, &s->row[i].place, &label);
 		s->row[i].label = memory_checked(buf_detach(&label));
+		s->row[i].counted = level->counted && s->row[i].place.kind == level->kind;
 		s->row_at[i] = i;
 	}
-	qsort_r(s->row_at, n, sizeof(*s->row_at), by_place_of, s->row);
+	qsort_r(s->row_at, s->n_rows, sizeof(*s->row_at), by_place_of, s->row);
 }
 
 /* ---- which track is in which line ---- */
@@ -784,9 +736,9 @@ static void tidy_rows(struct stat_sheet *s)
 /* The kind of place for which the event has lines. */
 static enum pm_kind kind_for(const struct stat_sheet *s, const struct stat_event *ev)
 {
-	if (s->config->aggr == STAT_NONE && ev->percore && !s->config->show_thread)
+	if (s->aggr == STAT_NONE && ev->percore && !s->config->show_thread)
 		return PM_CORE;
-	return stat_levels[s->config->aggr].kind;
+	return stat_levels[s->aggr].kind;
 }
 
 static int find_row(const struct stat_sheet *s, const struct place *place)
@@ -868,114 +820,117 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	return places_find(s->places, i, kind, place);
 }
 
-/* The tracks of the replay by counter, and what was found of instances: with a thousand of each, searches matter. */
+/* What was found of instances, by slot, and one for those that came later: with a thousand CPUs, searches matter. */
 struct stat_finder {
-	uint32_t *start; /* by counter id: first in track[]; one more at the end */
-	uint32_t *track;
-	/* By the slot of an instance, and one for those that came later. */
 	struct found {
 		uint32_t id, row; /* 1 + row; 0: not searched for yet */
-		bool seen;        /* its row exists */
-	} * found;
-	uint32_t n_found;
+	} * found;                /* owned */
+	uint32_t n;
 };
 
 static struct found *found_of(const struct stat_finder *f, const struct pm_instance *i)
 {
-	struct found *x = &f->found[i->slot < f->n_found ? i->slot : f->n_found];
+	struct found *x = &f->found[i->slot < f->n ? i->slot : f->n];
 
 	if (x->id != i->id)
 		*x = (struct found){ .id = i->id };
 	return x;
 }
 
-static void finder_free(struct stat_finder *f)
-{
-	if (!f)
-		return;
-	free(f->start);
-	free(f->track);
-	free(f->found);
-	free(f);
-}
-
-static struct stat_finder *new_finder(const struct stat_sheet *s)
-{
-	const struct pm_model *m = s->places->model;
-	struct stat_finder *f = memory_new(1, sizeof(*f));
-	size_t n = replay_tracks(s->replay);
-
-	f->start = memory_new((size_t)m->n_counters + 3, sizeof(*f->start));
-	f->track = memory_new(n, sizeof(*f->track));
-	for (uint32_t i = 0; i < m->n_instances; i++)
-		f->n_found = m->instance[i].slot < f->n_found ? f->n_found : m->instance[i].slot + 1;
-	f->found = memory_new((size_t)f->n_found + 1, sizeof(*f->found));
-	/* start[c + 2] counts those of c; start[c + 1] is then where the next of c goes; at last start[c] holds. */
-	for (size_t t = 0; t < n; t++)
-		f->start[replay_track(s->replay, t).counter + 2]++;
-	for (uint32_t c = 1; c < m->n_counters + 3; c++)
-		f->start[c] += f->start[c - 1];
-	for (size_t t = 0; t < n; t++)
-		f->track[f->start[replay_track(s->replay, t).counter + 1]++] = (uint32_t)t;
-	return f;
-}
-
-static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_t track, const struct pm_instance **i)
-{
-	*i = pm_model_instance(s->places->model, replay_track(s->replay, track).instance);
-	return *i && (ev->in_cgroup == PM_NONE || ev->in_cgroup == stat_cgroup_of(*i)) && wanted_instance(s, *i);
-}
-
 /* Whether its instances are placed like those of other events. */
 static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
 {
-	return !ev->per_pkg && kind_for(s, ev) == stat_levels[s->config->aggr].kind;
+	return !ev->per_pkg && kind_for(s, ev) == stat_levels[s->aggr].kind;
 }
 
-/* Returns how many columns have no row. */
-static uint32_t find_rows(struct stat_sheet *s, struct stat_finder *f)
+/* A track that counts for an event. */
+struct feed {
+	uint32_t event, row, track;
+};
+
+static int by_event_then_row(const void *a, const void *b)
 {
-	struct place system = PLACE_NOWHERE(PM_SYSTEM);
-	const struct stat_level *level = &stat_levels[s->config->aggr];
-	const char *target = pm_map_text(&s->places->model->header, PM_HEADER_TARGET, "");
-	uint32_t n = 0, nowhere = 0;
+	const struct feed *x = a, *y = b;
 
-	if (s->config->aggr == STAT_GLOBAL)
-		add_row(s, &system, false);
-	for (uint32_t e = 0; e < s->n_events && s->config->aggr != STAT_GLOBAL; e++) {
-		const struct stat_event *ev = &s->event[e];
-		bool plain = is_plain(s, ev);
+	return x->event != y->event ? array_order(x->event, y->event, 0, 0) :
+				      array_order(x->row, y->row, x->track, y->track);
+}
 
-		for (uint32_t k = 0; k < ev->n_counters; k++) {
-			for (uint32_t t = f->start[ev->counter[k]]; t < f->start[ev->counter[k] + 1]; t++) {
-				const struct pm_instance *i;
-				struct place place;
+static uint32_t add_place(struct place **place, uint32_t *n, const struct place *at)
+{
+	memory_room(place, *n, sizeof(**place));
+	(*place)[(*n)++] = *at;
+	return *n;
+}
 
-				if (!feeds(s, ev, f->track[t], &i) || (plain && found_of(f, i)->seen))
-					continue;
-				if (place_of(s, ev, i, &place)) {
-					add_row(s, &place, level->counted && place.kind == level->kind);
-					found_of(f, i)->seen |= plain;
-				} else {
-					nowhere++;
-				}
+/* What feeds the lines, ordered, and the rows. *nowhere: how many columns have none. */
+static struct feed *find_rows(struct stat_sheet *s, size_t *n, uint32_t *nowhere)
+{
+	const struct pm_model *m = s->places->model;
+	struct place *place = NULL, at = PLACE_NOWHERE(PM_SYSTEM);
+	const char *target = pm_map_text(&m->header, PM_HEADER_TARGET, "");
+	/* Events by counter: places in `member`, which has one and the next. */
+	SCOPED(scoped_free) uint32_t *last = memory_new((size_t)m->n_counters + 1, sizeof(*last));
+	SCOPED(scoped_free) uint32_t(*member)[2] = NULL;
+	struct stat_finder *f = s->finder = memory_new(1, sizeof(*f));
+	struct feed *feed = NULL;
+	uint32_t n_members = 0, n_places = 0, n_cpus = 0;
+
+	for (uint32_t e = 0; e < s->n_events; e++)
+		for (uint32_t k = 0; k < s->event[e].n_counters; k++) {
+			memory_room(&member, n_members, sizeof(*member));
+			member[n_members][0] = e;
+			member[n_members][1] = last[s->event[e].counter[k]];
+			last[s->event[e].counter[k]] = ++n_members;
+		}
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		f->n = m->instance[i].slot < f->n ? f->n : m->instance[i].slot + 1;
+	f->found = memory_new((size_t)f->n + 1, sizeof(*f->found));
+	if (s->aggr == STAT_GLOBAL)
+		add_place(&place, &n_places, &at);
+	for (uint32_t t = 0; t < replay_tracks(s->replay); t++) {
+		struct track_info info = replay_track(s->replay, t);
+		const struct pm_instance *i = pm_model_instance(m, info.instance);
+
+		for (uint32_t k = last[info.counter]; k; k = member[k - 1][1]) {
+			struct stat_event *ev = &s->event[member[k - 1][0]];
+			struct found *found = i && is_plain(s, ev) ? found_of(f, i) : NULL;
+			uint32_t entry = found ? found->row : 0;
+
+			ev->counted = true;
+			if (!i || (ev->in_cgroup != PM_NONE && ev->in_cgroup != stat_cgroup_of(i)) ||
+			    !wanted_instance(s, i))
+				continue;
+			if (!entry && !place_of(s, ev, i, &at)) {
+				++*nowhere;
+				continue;
 			}
+			entry = entry ? entry : add_place(&place, &n_places, &at);
+			if (found)
+				found->row = entry;
+			memory_room(&feed, *n, sizeof(*feed));
+			feed[(*n)++] = (struct feed){ member[k - 1][0], entry - 1, t };
 		}
 	}
 	/* There are lines even if no event is supported. */
-	if (!s->n_rows && !nowhere && s->config->aggr != STAT_THREAD && s->config->aggr != STAT_CGROUP &&
+	if (!n_places && !*nowhere && s->aggr != STAT_THREAD && s->aggr != STAT_CGROUP &&
 	    (!strcmp(target, "system") || !strcmp(target, "cpu")))
-		n = s->places->n;
-	for (uint32_t k = next_counted(s, 0); k < n; k = next_counted(s, k + 1)) {
+		n_cpus = s->places->n;
+	for (uint32_t k = next_counted(s, 0); k < n_cpus; k = next_counted(s, k + 1)) {
 		struct pm_instance i = instance_of_cpu(s, k);
-		struct place place;
 
-		if (places_find(s->places, &i, level->kind, &place))
-			add_row(s, &place, level->counted);
+		if (places_find(s->places, &i, stat_levels[s->aggr].kind, &at))
+			add_place(&place, &n_places, &at);
 	}
-	if (s->n_rows)
-		tidy_rows(s);
-	return nowhere;
+	make_rows(s, place, n_places);
+	for (size_t i = 0; i < *n; i++)
+		feed[i].row = (uint32_t)find_row(s, &place[feed[i].row]);
+	for (uint32_t i = 0; i <= f->n; i++)
+		f->found[i].row = f->found[i].row ? (uint32_t)find_row(s, &place[f->found[i].row - 1]) + 1 : 0;
+	if (*n)
+		qsort(feed, *n, sizeof(*feed), by_event_then_row);
+	free(place);
+	return feed;
 }
 
 static void add_column(struct stat_sheet *s, struct stat_line *l, uint32_t track)
@@ -998,24 +953,10 @@ static void add_column(struct stat_sheet *s, struct stat_line *l, uint32_t track
 	l->n++;
 }
 
-/* The tracks of an event, by row, so that lines of many CPUs do not search all of them. */
-struct feed {
-	uint32_t row;
-	uint32_t track;
-};
-
-static int by_row(const void *a, const void *b)
-{
-	const struct feed *x = a, *y = b;
-
-	return array_order(x->row, y->row, x->track, y->track);
-}
-
 /* 1 + the row of an instance; 0: it has none. */
-static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
-		       struct stat_finder *f)
+static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i)
 {
-	struct found *found = is_plain(s, ev) ? found_of(f, i) : NULL;
+	struct found *found = is_plain(s, ev) ? found_of(s->finder, i) : NULL;
 	struct place place;
 	uint32_t row;
 
@@ -1035,30 +976,21 @@ uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uin
 
 	if ((cgroup != PM_NONE && cgroup != stat_cgroup_of(i)) || !wanted_instance(s, i))
 		return PM_NONE;
-	return row_of(s, &like, i, s->finder) - 1;
+	return row_of(s, &like, i) - 1;
 }
 
-static void add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, struct feed *feed,
-		      struct stat_finder *f)
+static void add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, const struct feed *feed, size_t n)
 {
 	const struct stat_event *ev = &s->event[event];
-	size_t n = 0;
-	bool everywhere = s->config->aggr == STAT_NONE && ev->percore && s->config->show_thread, any = false;
-	bool alone = false;
+	bool everywhere = s->aggr == STAT_NONE && ev->percore && s->config->show_thread, alone = false;
+	bool rank_first = stat_is_by_event(s);
 
-	for (uint32_t k = 0; k < ev->n_counters; k++) {
-		for (uint32_t t = f->start[ev->counter[k]]; t < f->start[ev->counter[k] + 1]; t++) {
-			const struct pm_instance *i;
-			uint32_t row;
+	for (size_t i = 0; i < n && !alone; i++) {
+		uint32_t instance = replay_track(s->replay, feed[i].track).instance;
 
-			any = true;
-			if (!feeds(s, ev, f->track[t], &i) || !(row = row_of(s, ev, i, f)))
-				continue;
-			feed[n++] = (struct feed){ row - 1, f->track[t] };
-			alone |= i->kind == PM_SYSTEM && s->row[row - 1].counted;
-		}
+		alone = s->row[feed[i].row].counted &&
+			pm_model_instance(s->places->model, instance)->kind == PM_SYSTEM;
 	}
-	qsort(feed, n, sizeof(*feed), by_row);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		struct stat_line *l = *at;
 		size_t own_feed = ARRAY_PLACE(n, i, feed[i].row < r);
@@ -1067,7 +999,9 @@ static void add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **a
 					 .event = event,
 					 .counter = ev->counter[0],
 					 .cgroup = ev->in_cgroup,
-					 .rank = stat_rank(ev),
+					 /* perf goes event by event if it distinguishes CPUs or threads, and place
+					  * by place if it sums. */
+					 .order = { rank_first ? stat_rank(ev) : r, rank_first ? r : stat_rank(ev) },
 					 .first = s->n_columns,
 					 .total.reason = ev->invalid ? ev->invalid : PM_REASON_NOT_COUNTED };
 		for (size_t k = everywhere ? 0 : own_feed; k < n && (everywhere || feed[k].row == r); k++) {
@@ -1080,30 +1014,22 @@ static void add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **a
 		}
 		/* An event that could not be opened anywhere has a line everywhere, a percore one only where CPUs
 		 * have one; also one that counts at a single place. */
-		if (l->n || ((!any || alone) && s->row[r].place.kind == kind_for(s, ev)))
+		if (l->n || ((!ev->counted || alone) && s->row[r].place.kind == kind_for(s, ev)))
 			++*at;
 	}
 }
 
-/* perf goes event by event if it distinguishes CPUs or threads, and place by place if it sums. */
-static int by_event(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
 	const struct stat_line *x = a, *y = b;
 
-	return array_order(x->rank, y->rank, x->row, y->row);
-}
-
-static int by_row_then_event(const void *a, const void *b)
-{
-	const struct stat_line *x = a, *y = b;
-
-	return array_order(x->row, y->row, x->rank, y->rank);
+	return array_order(x->order[0], y->order[0], x->order[1], y->order[1]);
 }
 
 static void index_lines(struct stat_sheet *s)
 {
 	if (s->n_lines)
-		qsort(s->line, s->n_lines, sizeof(*s->line), stat_is_by_event(s) ? by_event : by_row_then_event);
+		qsort(s->line, s->n_lines, sizeof(*s->line), by_order);
 	s->line_of = memory_new((size_t)s->n_rows * s->n_events, sizeof(*s->line_of));
 	s->order = memory_new(s->n_lines, sizeof(*s->order));
 	for (uint32_t i = 0; i < s->n_lines; i++) {
@@ -1140,20 +1066,10 @@ void stat_forget_layout(struct stat_sheet *s)
 	free(s->line_of);
 	free(s->order);
 	free(s->column);
-	finder_free(s->finder);
+	if (s->finder)
+		free(s->finder->found);
+	free(s->finder);
 	forget_pointers(s);
-}
-
-/* The place of the event of a line as it was; s->n_events: there is none. */
-static uint32_t same_event(const struct stat_sheet *s, const struct stat_line *was)
-{
-	for (uint32_t i = 0, at = was->event; i < s->n_events; i++, at++) {
-		const struct stat_event *ev = &s->event[at %= s->n_events];
-
-		if (ev->counter[0] == was->counter && ev->in_cgroup == was->cgroup)
-			return at;
-	}
-	return s->n_events;
 }
 
 /* Columns are mostly in the same order as before. */
@@ -1178,9 +1094,14 @@ static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 	for (uint32_t k = 0; k < old->n_lines; k++) {
 		struct stat_line *was = &old->line[k], *l;
 		int row = find_row(s, &old->row[was->row].place);
-		uint32_t event = row < 0 ? s->n_events : same_event(s, was);
-		uint32_t at = event == s->n_events ? 0 : s->line_of[(size_t)row * s->n_events + event];
+		uint32_t i = 0, event = was->event, at;
 
+		/* Events are mostly where they were. */
+		for (; i < s->n_events; i++, event++)
+			if (s->event[event %= s->n_events].counter[0] == was->counter &&
+			    s->event[event].in_cgroup == was->cgroup)
+				break;
+		at = i == s->n_events || row < 0 ? 0 : s->line_of[(size_t)row * s->n_events + event];
 		if (!at)
 			continue;
 		l = &s->line[at - 1];
@@ -1194,42 +1115,46 @@ static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 	}
 }
 
-static int no_rows(const struct stat_sheet *s, struct error *e)
-{
-	if (s->config->cpus.n || s->config->n_pids || s->config->n_tids)
-		return error_set(
-			e, ENOENT, "nothing was recorded for those CPUs or tasks%s",
-			s->config->n_pids || s->config->n_tids ? " (ids are recorded with --privacy=full only)" : "");
-	return error_set(e, ENOENT, "the events were not counted %s",
-			 s->config->aggr == STAT_THREAD ? "by thread: -A or --per-core shows each CPU" :
-			 s->config->aggr == STAT_CGROUP ? "by cgroup" :
-							  "by CPU, but for tasks: --per-thread shows each");
-}
-
 int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
-	SCOPED(scoped_free) struct feed *feed = memory_new(replay_tracks(s->replay), sizeof(*feed));
+	SCOPED(scoped_free) struct feed *feed = NULL;
 	struct stat_sheet old = *s;
 	struct stat_line *at;
-	uint32_t nowhere;
+	uint32_t nowhere = 0;
+	size_t n = 0, from = 0;
+	bool filtered;
 
 	if (s->places == &s->own_places) {
 		s->own_places = *s->shared;
 		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
 	}
 	forget_pointers(s);
-	s->finder = new_finder(s);
-	nowhere = find_rows(s, s->finder);
+	feed = find_rows(s, &n, &nowhere);
 	at = s->line = memory_new((size_t)s->n_rows * s->n_events + 1, sizeof(*s->line));
-	for (uint32_t i = 0; i < s->n_events; i++)
-		add_lines(s, i, &at, feed, s->finder);
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		size_t to = from;
+
+		while (to < n && feed[to].event == i)
+			to++;
+		add_lines(s, i, &at, feed + from, to - from);
+		from = to;
+	}
 	s->n_lines = (uint32_t)(at - s->line);
 	index_lines(s);
 	keep_sums(s, &old);
 	stat_forget_layout(&old);
-	if ((!s->n_lines || (!s->n_columns && (s->config->cpus.n || s->config->n_pids || s->config->n_tids))) &&
-	    !s->config->metrics.n && s->places->model->n_counters)
-		return no_rows(s, e);
+	filtered = s->config->cpus.n || s->config->pids.n || s->config->tids.n;
+	if ((!s->n_lines || (!s->n_columns && filtered)) && !s->config->metrics.n && s->places->model->n_counters) {
+		if (filtered)
+			return error_set(e, ENOENT, "nothing was recorded for those CPUs or tasks%s",
+					 s->config->pids.n || s->config->tids.n ?
+						 " (ids are recorded with --privacy=full only)" :
+						 "");
+		return error_set(e, ENOENT, "the events were not counted %s",
+				 s->aggr == STAT_THREAD ? "by thread: -A or --per-core shows each CPU" :
+				 s->aggr == STAT_CGROUP ? "by cgroup" :
+							  "by CPU, but for tasks: --per-thread shows each");
+	}
 	s->laid_out = true;
 	if (nowhere && s->n_rows && notes)
 		buf_printf(notes, "%u columns do not fit this report and are left out\n", nowhere);

@@ -26,11 +26,6 @@ static void pad(struct buf *out, size_t from, int width)
 		buf_addch(out, ' ');
 }
 
-static int place_width(const struct stat_sheet *s)
-{
-	return stat_levels[s->config->aggr].width;
-}
-
 static void put_safe(struct buf *out, const char *text, int width)
 {
 	size_t before = out->len;
@@ -61,13 +56,13 @@ static void end_line(struct buf *out)
 }
 
 /* With commas between thousands, whatever the locale says. */
-static size_t grouped(char *out, double v, unsigned decimals, bool big)
+static void grouped(char *out, double v, unsigned decimals, bool big)
 {
 	char plain[64];
-	size_t n = number_fixed(plain, v, decimals), digits = 0, at = 0;
+	size_t n = number_fixed(plain, v, decimals), digits, at = 0;
 
-	while (digits < n && plain[digits] != '.' && plain[digits] != 'e')
-		digits++;
+	plain[n] = '\0';
+	digits = strcspn(plain, ".e");
 	for (size_t i = 0; i < n; i++) {
 		size_t left = digits - i;
 
@@ -76,82 +71,59 @@ static size_t grouped(char *out, double v, unsigned decimals, bool big)
 		out[at++] = plain[i];
 	}
 	out[at] = '\0';
-	return at;
 }
 
 static void put_place(struct stat_sheet *s, const struct stat_row *row, uint32_t nr)
 {
-	struct buf *out = &s->out->text;
-	enum stat_aggr aggr = s->config->aggr;
+	enum stat_aggr aggr = s->aggr;
 	const char *dash;
 
 	if (s->time[0])
-		buf_printf(out, "%16s ", s->time);
+		buf_printf(s->text, "%16s ", s->time);
 	if (aggr == STAT_GLOBAL)
 		return;
 	dash = aggr == STAT_THREAD ? strrchr(row->label, '-') : NULL;
 	if (dash) {
-		put_right(out, row->label, (size_t)(dash - row->label), 16);
-		buf_printf(out, "-%-*s", place_width(s) - 17, dash + 1);
+		put_right(s->text, row->label, (size_t)(dash - row->label), 16);
+		buf_printf(s->text, "-%-*s", stat_levels[s->aggr].width - 17, dash + 1);
 	} else {
-		put_safe(out, row->label, place_width(s));
+		put_safe(s->text, row->label, stat_levels[s->aggr].width);
 	}
 	if (row->counted)
-		buf_printf(out, " %4u", nr);
+		buf_printf(s->text, " %4u", nr);
 	if (row->counted || aggr == STAT_CGROUP)
-		buf_addch(out, ' ');
+		buf_addch(s->text, ' ');
+}
+
+/* The number of a metric, at the right of so many characters. */
+static void put_number(struct stat_sheet *s, const struct stat_metric *m, int width, const char *none,
+		       const char *after)
+{
+	bool there = !m->reason && isfinite(m->value), color = there && s->config->color && m->color;
+	char text[64];
+
+	text[there ? number_fixed(text, m->value, m->precision) : 0] = '\0';
+	buf_printf(s->text, "%s%s%s%*s%s%s ", color ? "\033[" : "", color ? m->color : "", color ? "m" : "", width,
+		   there ? text : none, after, color ? "\033[0m" : "");
 }
 
 static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 {
-	struct buf *out = &s->out->text;
-	char text[64];
-	size_t n;
-	bool color = s->config->color && m->color;
-
-	buf_addstr(out, " # ");
-	if (color)
-		buf_printf(out, "\033[%sm", m->color);
-	if (m->reason || !isfinite(m->value)) {
-		buf_printf(out, "%*s", m->width, m->own ? "-" : "nan");
-	} else {
-		n = number_fixed(text, m->value, m->precision);
-		buf_printf(out, "%*.*s", m->width, (int)n, text);
-	}
-	buf_addstr(out, m->percent > 1 ? " %" : m->percent ? "%" : "");
-	if (color)
-		buf_addstr(out, "\033[0m");
-	buf_addch(out, ' ');
+	buf_addstr(s->text, " # ");
+	put_number(s, m, m->width, m->own ? "-" : "nan", m->percent > 1 ? " %" : m->percent ? "%" : "");
 	/* After instructions perf prints an extra blank. */
 	if (m->width == 7 && m->precision == 2 && !m->percent)
-		buf_addch(out, ' ');
-	put_safe(out, m->unit, 0);
+		buf_addch(s->text, ' ');
+	put_safe(s->text, m->unit, 0);
 }
 
-/* How far the runs are apart, and of the time, how much it was counted: in columns of their own. */
-static void put_reliance(struct stat_sheet *s, const struct stat_line *l, size_t from, int width)
+/* Below the line of its event, or, without one, where no event is printed. */
+static void put_more(struct stat_sheet *s, uint32_t row, const struct stat_line *l, const struct stat_metric *m)
 {
-	const struct stat_sum *now = &l->now;
-	bool there = !now->reason && now->running, shared = stat_is_shared(now);
-	struct buf *out = &s->out->text;
-
-	if (s->n_runs > 1 || shared)
-		pad(out, from, width);
-	if (there && s->n_runs > 1 && stat_spread_percent(&l->value) != 0)
-		buf_printf(out, "  ( +-%6.2f%% )", stat_spread_percent(&l->value));
-	if (shared)
-		buf_printf(out, "  (%.2f%%)", now->reason ? 0 : 100.0 * (double)now->running / (double)now->enabled);
-}
-
-/* Below the line of its event, or where no event is printed. */
-static void put_more(struct stat_sheet *s, const struct stat_row *row, uint32_t nr, const struct stat_metric *m)
-{
-	struct buf *out = &s->out->text;
-
-	put_place(s, row, nr);
-	buf_printf(out, "%*s", 18 + 1 + UNIT_WIDTH + 1 + NAME_WIDTH, "");
+	put_place(s, &s->row[row], l ? l->now.nr : 1);
+	buf_printf(s->text, "%*s", 18 + 1 + UNIT_WIDTH + 1 + NAME_WIDTH, "");
 	put_metric(s, m);
-	end_line(out);
+	end_line(s->text);
 }
 
 static void put_line(struct stat_sheet *s, const struct stat_line *l)
@@ -160,93 +132,82 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	const struct stat_row *row = &s->row[l->row];
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric), from;
-	struct buf *out = &s->out->text;
-	bool there = !l->now.reason && l->now.running, color;
+	const struct stat_sum *now = &l->now;
+	bool there = !now->reason && now->running, color, shared = stat_is_shared(now);
 	char text[96];
 
-	put_place(s, row, l->now.nr);
+	put_place(s, row, now->nr);
 	if (there)
-		grouped(text, stat_value(e, &l->now), e->fraction ? 2 : 0, s->config->big_num);
-	buf_printf(out, "%18s ", there ? text : stat_missing(l->now.reason));
-	put_safe(out, there || !e->invalid ? e->unit : "", UNIT_WIDTH);
-	buf_addch(out, ' ');
-	put_safe(out, e->name, there || !e->cgroup ? NAME_WIDTH : NAME_WIDTH - 7);
+		grouped(text, stat_value(e, now), e->fraction ? 2 : 0, s->config->big_num);
+	buf_printf(s->text, "%18s ", there ? text : stat_missing(now->reason));
+	put_safe(s->text, there || !e->invalid ? e->unit : "", UNIT_WIDTH);
+	buf_addch(s->text, ' ');
+	put_safe(s->text, e->name, there || !e->cgroup ? NAME_WIDTH : NAME_WIDTH - 7);
 	if (e->cgroup) {
-		buf_addch(out, ' ');
-		put_safe(out, e->cgroup, 0);
+		buf_addch(s->text, ' ');
+		put_safe(s->text, e->cgroup, 0);
 	}
-	from = out->len;
+	from = s->text->len;
 	color = n && s->config->color && metric[0].color;
 	for (size_t i = 0; i < (stat_is_beside(s, e) ? n : n ? 1 : 0); i++) {
 		if (i)
-			pad(out, from, METRIC_WIDTH * i);
+			pad(s->text, from, METRIC_WIDTH * i);
 		put_metric(s, &metric[i]);
 	}
-	put_reliance(s, l, from, (there ? METRIC_WIDTH : METRIC_NONE) + (color ? 9 : 0));
-	end_line(out);
+	/* How far the runs are apart, and of the time, how much it was counted: in columns of their own. */
+	if (s->n_runs > 1 || shared)
+		pad(s->text, from, (there ? METRIC_WIDTH : METRIC_NONE) + (color ? 9 : 0));
+	if (there && s->n_runs > 1 && stat_spread_percent(&l->value) != 0)
+		buf_printf(s->text, "  ( +-%6.2f%% )", stat_spread_percent(&l->value));
+	if (shared)
+		buf_printf(s->text, "  (%.2f%%)",
+			   now->reason ? 0 : 100.0 * (double)now->running / (double)now->enabled);
+	end_line(s->text);
 	if (s->config->verbose && there) {
-		put_place(s, row, l->now.nr);
-		buf_addstr(out, "# ");
-		put_safe(out, e->name, 0);
-		buf_printf(out, ": %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", l->now.raw, l->now.enabled,
-			   l->now.running);
+		put_place(s, row, now->nr);
+		buf_addstr(s->text, "# ");
+		put_safe(s->text, e->name, 0);
+		buf_printf(s->text, ": %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", now->raw, now->enabled, now->running);
 	}
 	for (size_t i = 1; i < n && !stat_is_beside(s, e); i++)
-		put_more(s, row, l->now.nr, &metric[i]);
+		put_more(s, l->row, l, &metric[i]);
 }
 
 /* ---- heads and feet ---- */
 
 static void put_place_head(struct stat_sheet *s)
 {
-	struct buf *out = &s->out->text;
-	enum stat_aggr aggr = s->config->aggr;
+	enum stat_aggr aggr = s->aggr;
 	const char *word = stat_levels[aggr].word;
 
 	if (aggr == STAT_THREAD)
-		buf_printf(out, "%16s-%-*s", "comm", place_width(s) - 17, "pid");
+		buf_printf(s->text, "%16s-%-*s", "comm", stat_levels[s->aggr].width - 17, "pid");
 	else
-		buf_printf(out, "%-*s", place_width(s), aggr == STAT_NONE ? "CPU" : word ? word : "");
+		buf_printf(s->text, "%-*s", stat_levels[s->aggr].width, aggr == STAT_NONE ? "CPU" : word ? word : "");
 	if (stat_levels[aggr].counted)
-		buf_addstr(out, " cpus ");
-}
-
-static void put_interval_head(struct stat_sheet *s)
-{
-	struct buf *out = &s->out->text;
-	enum stat_aggr aggr = s->config->aggr;
-
-	buf_printf(out, "#           time ");
-	put_place_head(s);
-	if (aggr == STAT_CGROUP)
-		buf_addch(out, ' ');
-	if (!s->config->metric_only)
-		buf_printf(out, "%18s unit events", "counts");
-	end_line(out);
+		buf_addstr(s->text, " cpus ");
 }
 
 static void put_command(struct stat_sheet *s)
 {
 	const struct pm_map *h = &s->places->model->header;
 	const struct pm_value *args = pm_map_get(h, PM_HEADER_ARGUMENTS);
-	struct buf *out = &s->out->text;
 
-	buf_addch(out, '\'');
-	put_safe(out, pm_map_text(h, PM_HEADER_COMMAND, "a command"), 0);
+	buf_addch(s->text, '\'');
+	put_safe(s->text, pm_map_text(h, PM_HEADER_COMMAND, "a command"), 0);
 	for (uint32_t i = 0; args && args->kind == PM_VALUE_ARRAY && i < args->array.n; i++) {
 		const struct pm_value *v = &args->array.item[i];
 
-		buf_addch(out, ' ');
+		buf_addch(s->text, ' ');
 		if (v->kind == PM_VALUE_TEXT)
-			text_escape(out, v->str.data, v->str.len);
+			text_escape(s->text, v->str.data, v->str.len);
 	}
-	buf_addch(out, '\'');
+	buf_addch(s->text, '\'');
 }
 
 static void put_ids(struct stat_sheet *s, bool threads)
 {
 	const struct pm_model *m = s->places->model;
-	struct buf *out = &s->out->text;
 	const char *sep = threads ? "thread id '" : "process id '";
 	uint64_t last = 0;
 
@@ -255,93 +216,79 @@ static void put_ids(struct stat_sheet *s, bool threads)
 
 		if (m->instance[i].kind != PM_TASK || m->instance[i].number != PM_NONE || !id || id == last)
 			continue;
-		buf_printf(out, "%s%" PRIu64, sep, id);
+		buf_printf(s->text, "%s%" PRIu64, sep, id);
 		last = id;
 		sep = ",";
 	}
-	buf_addstr(out, last ? "'" : threads ? "threads" : "processes");
+	buf_addstr(s->text, last ? "'" : threads ? "threads" : "processes");
 }
 
 static void put_head(struct stat_sheet *s)
 {
 	const struct pm_map *h = &s->places->model->header;
 	const char *target = pm_map_text(h, PM_HEADER_TARGET, "system"), *cpus = pm_map_text(h, PM_HEADER_CPUS, NULL);
-	struct buf *out = &s->out->text;
 	SCOPED(buf_release) struct buf programs = BUF_INIT;
+	bool command = !strcmp(target, "command");
 
-	buf_addstr(out, "\n Performance counter stats for ");
+	buf_addstr(s->text, "\n Performance counter stats for ");
 	if (stat_programs_list(s, &programs)) {
-		buf_printf(out, "'BPF program(s) %s'", buf_str(&programs));
+		buf_printf(s->text, "'BPF program(s) %s'", buf_str(&programs));
 	} else if (!strcmp(target, "pid") || !strcmp(target, "tid")) {
 		put_ids(s, target[0] == 't');
-	} else if (s->config->cpus.n && strcmp(target, "command")) {
-		buf_addstr(out, "'CPU(s) ");
-		cpulist_print(&s->config->cpus, out);
-		buf_addch(out, '\'');
-	} else if (cpus && strcmp(target, "command")) {
-		buf_addstr(out, "'CPU(s) ");
-		put_safe(out, cpus, 0);
-		buf_addch(out, '\'');
-	} else if (pm_map_get(h, PM_HEADER_COMMAND) && (!strcmp(target, "command") || s->child)) {
-		if (strcmp(target, "command"))
-			buf_addstr(out, "'system wide'");
+	} else if (!command && (s->config->cpus.n || cpus)) {
+		buf_addstr(s->text, "'CPU(s) ");
+		if (s->config->cpus.n)
+			cpulist_print(&s->config->cpus, s->text);
 		else
-			put_command(s);
+			put_safe(s->text, cpus, 0);
+		buf_addch(s->text, '\'');
+	} else if (command && pm_map_get(h, PM_HEADER_COMMAND)) {
+		put_command(s);
 	} else {
-		buf_addstr(out, !strcmp(target, "command") ? "'a command'" : "'system wide'");
+		buf_addstr(s->text, command ? "'a command'" : "'system wide'");
 	}
 	if (s->n_runs > 1)
-		buf_printf(out, " (%u runs)", s->n_runs);
-	buf_addstr(out, ":\n\n");
-}
-
-/* The decimals that three digits of the spread need. */
-static int precision_of(double spread)
-{
-	int p = spread > 0 ? (int)lround(ceil(-log10(spread))) + 2 : 9;
-
-	return p < 0 ? 0 : p > 9 ? 9 : p;
+		buf_printf(s->text, " (%u runs)", s->n_runs);
+	buf_addstr(s->text, ":\n\n");
 }
 
 static void put_table(struct stat_sheet *s, int precision)
 {
 	double mean = s->wall.mean / 1e9;
-	struct buf *out = &s->out->text;
 	int indent = 16 - precision;
 
-	buf_printf(out, "%*s# Table of individual measurements:\n", indent, "");
+	buf_printf(s->text, "%*s# Table of individual measurements:\n", indent, "");
 	for (uint32_t i = 0; i < s->n_runs; i++) {
 		double run = s->run_wall[i] / 1e9;
 		int marks = run > 0 ? (int)(fabs(run - mean) * 100 / run) / 5 + 1 : 1; /* one more for each 5 % */
 
-		buf_printf(out, " %17.*f (%+.*f) ", precision, run, precision, run - mean);
+		buf_printf(s->text, " %17.*f (%+.*f) ", precision, run, precision, run - mean);
 		for (int k = 0; k < marks && k < 100; k++)
-			buf_addch(out, '#');
-		buf_addch(out, '\n');
+			buf_addch(s->text, '#');
+		buf_addch(s->text, '\n');
 	}
-	buf_printf(out, "\n%*s# Final result:\n", indent, "");
+	buf_printf(s->text, "\n%*s# Final result:\n", indent, "");
 }
 
 static void put_foot(struct stat_sheet *s)
 {
-	struct buf *out = &s->out->text;
-
 	if (s->n_events && !s->config->null)
-		buf_addch(out, '\n');
+		buf_addch(s->text, '\n');
 	if (s->n_runs > 1) {
 		double error = stat_spread_error(&s->wall) / 1e9;
-		int precision = precision_of(error);
+		/* The decimals that three digits of the spread need. */
+		int p = error > 0 ? (int)lround(ceil(-log10(error))) + 2 : 9, precision = p < 0 ? 0 : p > 9 ? 9 : p;
 
 		if (s->config->table)
 			put_table(s, precision);
-		buf_printf(out, " %17.*f +- %.*f seconds time elapsed  ( +-%6.2f%% )\n\n", precision,
+		buf_printf(s->text, " %17.*f +- %.*f seconds time elapsed  ( +-%6.2f%% )\n\n", precision,
 			   s->wall.mean / 1e9, precision, error, stat_spread_percent(&s->wall));
 		return;
 	}
-	buf_printf(out, " %17.9f seconds time elapsed\n\n", s->seconds);
+	buf_printf(s->text, " %17.9f seconds time elapsed\n\n", s->seconds);
 	/* A command that ran while other things were counted only limits the time. */
 	if (s->user.n > 0 && !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, "command"), "command"))
-		buf_printf(out, " %17.9f seconds user\n %17.9f seconds sys\n\n\n", s->user.mean / 1e9,
+		buf_printf(s->text, " %17.9f seconds user\n %17.9f seconds sys\n\n\n", s->user.mean / 1e9,
 			   s->system.mean / 1e9);
 }
 
@@ -350,34 +297,26 @@ static void put_foot(struct stat_sheet *s)
 static void put_only(struct stat_sheet *s, bool heads)
 {
 	SCOPED(scoped_free) struct buf *head = memory_new(s->n_heads, sizeof(*head));
-	struct buf *out = &s->out->text;
-	char text[64];
 
 	for (uint32_t i = 0; i < s->n_heads; i++)
 		put_right(&head[i], stat_head(s, i), SIZE_MAX, ONLY_WIDTH);
 	if (heads) {
 		if (s->time[0])
-			buf_printf(out, "#%15s ", "time");
+			buf_printf(s->text, "#%15s ", "time");
 		put_place_head(s);
 		for (uint32_t i = 0; i < s->n_heads; i++)
-			buf_printf(out, "%s ", buf_str(&head[i]));
-		end_line(out);
+			buf_printf(s->text, "%s ", buf_str(&head[i]));
+		end_line(s->text);
 	}
 	for (uint32_t row = 0; row < s->n_rows; row++) {
 		put_place(s, &s->row[row], stat_counters_in(s, row));
 		for (uint32_t i = 0; i < s->n_heads; i++) {
 			struct stat_metric m;
-			bool color, there;
 
 			stat_shadow_cell(s, row, i, &m);
-			there = !m.reason && isfinite(m.value);
-			color = there && s->config->color && m.color;
-			text[there ? number_fixed(text, m.value, m.precision) : 0] = '\0';
-			buf_printf(out, "%s%s%s%*s%s ", color ? "\033[" : "", color ? m.color : "", color ? "m" : "",
-				   (int)utf8_count(buf_str(&head[i]), head[i].len), there ? text : "-",
-				   color ? "\033[0m" : "");
+			put_number(s, &m, (int)utf8_count(buf_str(&head[i]), head[i].len), "-", "");
 		}
-		end_line(out);
+		end_line(s->text);
 	}
 	for (uint32_t i = 0; i < s->n_heads; i++)
 		buf_release(&head[i]);
@@ -388,25 +327,9 @@ static void put_only(struct stat_sheet *s, bool heads)
 #define PORT_WIDTH 20              /* of a column */
 #define MIB        (1024.0 * 1024) /* of four bytes each */
 
-static const char *const port_heads[] = { "Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)",
-					  "Outbound Write(MB)" };
-
-static void put_port_heads(struct stat_sheet *s, const char *sep)
-{
-	struct buf *out = &s->out->text;
-
-	if (s->time[0])
-		buf_addstr(out, sep ? " time," : " #          time ");
-	buf_addstr(out, sep ? "port," : "   port         ");
-	for (size_t i = 0; i < sizeof(port_heads) / sizeof(*port_heads); i++)
-		buf_printf(out, "%*s%s", sep ? 0 : PORT_WIDTH, port_heads[i], sep ? sep : " ");
-	buf_addch(out, '\n');
-}
-
 /* Events of a PMU are in the order of the heads. */
 static void put_port(struct stat_sheet *s, const char *pmu, uint32_t die, const char *sep)
 {
-	struct buf *out = &s->out->text;
 	char text[64];
 
 	for (uint32_t e = 0; e < s->n_events; e++) {
@@ -420,44 +343,50 @@ static void put_port(struct stat_sheet *s, const char *pmu, uint32_t die, const 
 			n = number_fixed(text, stat_value(ev, &l->now) * 4 / MIB, 0);
 		else
 			text[0] = '-';
-		buf_printf(out, "%*.*s%s", sep ? 0 : PORT_WIDTH, (int)n, text, sep ? sep : " ");
+		buf_printf(s->text, "%*.*s%s", sep ? 0 : PORT_WIDTH, (int)n, text, sep ? sep : " ");
 	}
-	buf_addch(out, '\n');
+	buf_addch(s->text, '\n');
 }
 
 void stat_put_ports(struct stat_sheet *s)
 {
+	static const char *const heads[] = { "Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)",
+					     "Outbound Write(MB)" };
 	const char *sep = s->config->form == STAT_CSV ? s->config->separator : NULL, *at = s->config->iostat;
 	char port[16], pmu[32];
 	unsigned number, die;
 	int len = 0;
 
-	if (!s->time[0] ? !s->summing : s->intervals == 1 || (!sep && (s->intervals - 1) % HEAD_EVERY == 0))
-		put_port_heads(s, sep);
+	if (!s->time[0] ? !s->summing : s->intervals == 1 || (!sep && (s->intervals - 1) % HEAD_EVERY == 0)) {
+		buf_addstr(s->text, !s->time[0] ? "" : sep ? " time," : " #          time ");
+		buf_addstr(s->text, sep ? "port," : "   port         ");
+		for (size_t i = 0; i < 4; i++)
+			buf_printf(s->text, "%*s%s", sep ? 0 : PORT_WIDTH, heads[i], sep ? sep : " ");
+		buf_addch(s->text, '\n');
+	}
 	for (; sscanf(at, "%15[^=]=%u.%u%n", port, &number, &die, &len) == 3; at += len + (at[len] == ',')) {
 		snprintf(pmu, sizeof(pmu), "uncore_iio_%u", number);
 		if (s->time[0])
-			buf_printf(&s->out->text, "%16s%s", s->time, sep ? sep : " ");
-		buf_printf(&s->out->text, "%s%s", port, sep ? sep : " ");
+			buf_printf(s->text, "%16s%s", s->time, sep ? sep : " ");
+		buf_printf(s->text, "%s%s", port, sep ? sep : " ");
 		put_port(s, pmu, die, sep);
 	}
 }
 
 /* ---- the whole ---- */
 
-static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
-{
-	put_more(s, &s->row[row], 1, m);
-}
-
 void stat_text(struct stat_sheet *s)
 {
 	bool interval = s->time[0], heads = !interval || (s->intervals - 1) % HEAD_EVERY == 0;
 
 	if (interval && s->config->clear)
-		buf_addstr(&s->out->text, "\033[H\033[2J");
-	if (interval && heads && !s->config->metric_only && !s->config->iostat)
-		put_interval_head(s);
+		buf_addstr(s->text, "\033[H\033[2J");
+	if (interval && heads && !s->config->metric_only && !s->config->iostat) {
+		buf_addstr(s->text, "#           time ");
+		put_place_head(s);
+		buf_printf(s->text, "%*s unit events", s->aggr == STAT_CGROUP ? 19 : 18, "counts");
+		end_line(s->text);
+	}
 	if (!interval)
 		put_head(s);
 	if (s->config->iostat)
@@ -465,7 +394,7 @@ void stat_text(struct stat_sheet *s)
 	else if (s->config->metric_only)
 		put_only(s, heads);
 	else
-		stat_each_line(s, put_line, put_alone);
+		stat_each_line(s, put_line, put_more);
 	if (!interval)
 		put_foot(s);
 }

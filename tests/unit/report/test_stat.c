@@ -1,6 +1,5 @@
 /* The arithmetic and the words of pmrep stat; its lines are tested from the shell (tests/cli/stat.bats). */
 #include "tests/unit/lib/builder.h"
-#include "report/stat/options_stat.h"
 #include "report/stat/stat.h"
 #include "tests/unit/lib/test.h"
 
