@@ -2,6 +2,7 @@
  * the help. */
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,10 +15,11 @@
 #include "common/array.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "common/options_table.h"
 #include "common/parse.h"
 
-struct option_row;
+/* The tables of all programs, for their names. */
+#define HOW(...) .kind = OPTION_NOTHING
+#include "common/options_table.h"
 
 /* A name or letter of an option. */
 struct known {
@@ -26,128 +28,100 @@ struct known {
 	void *into;
 };
 
-struct known_options {
-	struct known *known; /* to be freed */
-	size_t n;
-};
-
 enum match { MATCH_NONE, MATCH_ONE, MATCH_NEGATED, MATCH_MANY };
 
-struct option_word {
-	const struct option_row *option; /* NULL: taken back by --no-NAME */
-	void *into;
-	char *value; /* NULL: none */
-};
-
-struct option_words {
-	struct option_word *word;
-	size_t n;
-	char **operand; /* up to NULL; the array is the caller's to free, the texts are argv's */
+/* One command line. */
+struct read {
+	const struct options_spec *spec;
+	struct known *known; /* what the command takes */
+	size_t n_known;
+	char **argv;
+	int argc, at; /* the words, and the index after the current one */
+	struct said {
+		const struct option_row *option; /* NULL: taken back by --no-NAME */
+		void *into;
+		char *value; /* NULL: none */
+	} * said;
+	size_t n_said;
+	const struct known *many; /* the option that also takes the operands that follow; or NULL */
+	char **operand;           /* up to NULL */
 	int n_operands;
+	struct error *e;
 };
 
-#define COLUMN "choose columns when reporting"
-#define ROWS   "choose grouping when reporting"
-#define LAYOUT "choose the format when reporting"
-#define RECORD "choose events when recording"
-
-static const char *const program[OPTIONS_COLUMNS] = { NULL, "pmrec", "pmrep show", "pmrep stat" };
-
-struct row {
-	const char *name; /* NULL: another letter of the row before it */
-	const char *hint;
-	char letter; /* 0: none */
-	bool other;  /* another name of the row before it */
-};
-
-#define HEADING(text)
-#define OPTION(letter, name, argument, how, hint, help)   { name, hint, letter, false },
-#define OPTIONAL(letter, name, argument, how, hint, help) { name, hint, letter, false },
-#define ALIAS(name, hint)                                 { name, hint, 0, true },
-#define HIDDEN(name, hint)                                { name, hint, 0, true },
-#define LETTER(letter)                                    { NULL, NULL, letter, true },
-
-static const struct row record_rows[] = {
+static const struct option_row nowhere[] = { { 0 } }, record_rows[] = {
 #include "common/options_record.def"
 	{ 0 },
-};
-
-static const struct row show_rows[] = {
+}, show_rows[] = {
 #include "common/options_show.def"
 	{ 0 },
-};
-
-static const struct row stat_rows[] = {
+}, stat_rows[] = {
 #include "common/options_stat.def"
 	{ 0 },
 };
 
-/* What no program has, and why. */
-static const struct row nowhere[] = {
-	{ "input", "name the recording without an option" },
-	{ "record-tpebs", "retire latencies come from samples, not counts; perf record takes them, and formulas use "
-			  "the values in the vendor's file" },
-	{ "tpebs-mode", "retire latencies come from samples, not counts; perf record takes them" },
-	{ 0 },
-};
-
-static const struct row *const rows[OPTIONS_COLUMNS] = { nowhere, record_rows, show_rows, stat_rows };
-
-/* Letters that need more words than "-D belongs to pmrec (--delay): HINT". */
 static const struct {
-	char letter;
-	enum options_column column;
-	const char *text;
-} letter_hints[] = {
-	{ 'a', OPTIONS_SHOW, "belongs to pmrec: CPUs (-a) and added counters (--add) are chosen when recording" },
-	{ 'c', OPTIONS_PMREC,
-	  "belongs to pmrep: choose rows when reporting; -C or --cpu chooses the CPUs to record" },
-	{ 'i', OPTIONS_STAT,
-	  "is ambiguous: --interval=SEC (or --every) joins intervals, the recording is an operand, and "
-	  "--no-inherit belongs to pmrec" },
-	{ 'j', OPTIONS_SHOW, "belongs to pmrep stat; use --format=json here" },
-	{ 'n', OPTIONS_STAT, "is ambiguous: --interval-count=N limits the intervals, and --null belongs to pmrec" },
-	{ 'p', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (--pid); use --per-task for rows of tasks here" },
-	{ 't', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (--tid); use --per-task for rows of tasks here" },
-	{ 'x', OPTIONS_SHOW, "belongs to pmrep stat; use --format=csv here" },
-	{ 'A', OPTIONS_SHOW, "belongs to pmrep stat; here --per-cpu gives one row per CPU" },
-	{ 'I', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (milliseconds); turbostat's --IPC is --show=IPC" },
-	{ 'S', OPTIONS_STAT,
-	  "is ambiguous: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" },
-	{ 'V', OPTIONS_PMREC, "is not an option; use --version" },
-	{ 'V', OPTIONS_SHOW, "is not an option; use -v or --version" },
-	{ 'V', OPTIONS_STAT, "is not an option; use --version" },
+	const char *name;
+	const struct option_row *rows;
+} programs[OPTIONS_COLUMNS] = {
+	{ NULL, nowhere }, { "pmrec", record_rows }, { "pmrep show", show_rows }, { "pmrep stat", stat_rows }
 };
 
-/* The programs that have the name, as bits, and the first hint. */
-static unsigned owners(const char *name, const char **hint)
-{
-	unsigned found = 0;
+#define NO_SAMPLES "retire latencies come from samples, not counts; perf record takes them"
+#define ROWS       "choose rows of tasks with --per-task"
 
-	*hint = NULL;
-	for (unsigned c = 1; c < OPTIONS_COLUMNS; c++)
-		for (const struct row *r = rows[c]; r->name || r->letter; r++)
-			if (r->name && !strcmp(r->name, name)) {
-				found |= 1u << c;
-				*hint = *hint ? *hint : r->hint;
-			}
-	return found;
-}
-
-/* "pmrec and pmrep stat" */
-static void put_owners(char *out, size_t size, unsigned found)
-{
-	size_t len = 0;
-
-	for (unsigned c = 1; c < OPTIONS_COLUMNS; c++)
-		if (found & 1u << c && len < size)
-			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? " and " : "", program[c]);
-}
-
-static bool is_claimed(const struct row *r)
-{
-	return r->name && !(r->hint && !*r->hint);
-}
+/*
+ * What the command at hand offers to those who type an option or letter that it lacks. `here` is what it needs for
+ * that: a pattern of its name, or an option of its own, maybe with this word among its arguments; NULL: nothing. The
+ * text ends the answer, or follows the letter in it. Of two rows, the first counts.
+ */
+static const struct hint {
+	const char *typed, *here, *text;
+} hints[] = {
+	/* clang-format off */
+	{ "a", "pmrep show", "belongs to pmrec: CPUs (-a) and added counters (--add) are chosen when recording" },
+	{ "c", "pmrec", "belongs to pmrep: choose rows when reporting; -C or --cpu chooses the CPUs to record" },
+	{ "g", "pmrec", "is not an option: braces group events (-e '{a,b}'), and call graphs need perf record" },
+	{ "i", "pmrep stat", "is ambiguous: --interval=SEC (or --every) joins intervals, the recording is an operand, and "
+			     "--no-inherit belongs to pmrec" },
+	{ "j", "pmrep show", "belongs to pmrep stat; use --format=json here" },
+	{ "n", "pmrep stat", "is ambiguous: --interval-count=N limits the intervals, and --null belongs to pmrec" },
+	{ "p", "pmrep show", "belongs to pmrec and pmrep stat (--pid); use --per-task for rows of tasks here" },
+	{ "t", "pmrep show", "belongs to pmrec and pmrep stat (--tid); use --per-task for rows of tasks here" },
+	{ "x", "pmrep show", "belongs to pmrep stat; use --format=csv here" },
+	{ "A", "pmrep show", "belongs to pmrep stat; here --per-cpu gives one row per CPU" },
+	{ "F", "pmrec", "is not an option: counters are read at intervals (-i 10ms); perf record takes samples" },
+	{ "I", "pmrep show", "belongs to pmrec and pmrep stat (milliseconds); turbostat's --IPC is --show=IPC" },
+	{ "S", "pmrep stat", "is ambiguous: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" },
+	{ "V", "pmrep show", "is not an option; use -v or --version" },
+	{ "V", NULL, "is not an option; use --version" },
+	{ "cgroup", "per-cgroup", "choose rows of cgroups with --per-cgroup" },
+	{ "csv", "format=csv", "use --format=csv" },
+	{ "delay", "since", "skip the beginning with --since" },
+	{ "field-separator", "format=csv", "use --format=csv here" },
+	{ "input", NULL, "name the recording without an option" },
+	{ "interval-count", "num_iterations", "use --num_iterations=N for the first N intervals" },
+	{ "interval-print", "every", "join intervals with --every" },
+	{ "iostat", NULL, "pmrec perfstat --iostat finds the ports, and prints them" },
+	{ "json", "format=json", "use --format=json" },
+	{ "json-output", "format=json", "use --format=json here" },
+	{ "last", "since", "use --since=-SECONDS" },
+	{ "last", "ring", "`pmrec dump --last=TIME` copies that out of a recorder with --ring" },
+	{ "metrics", "show", "choose columns with --show" },
+	{ "no-aggr", "per-cpu", "use --per-cpu here" },
+	{ "num_iterations", "interval-count", "use --interval-count=N for the first N intervals" },
+	{ "per-thread", "per-task", ROWS },
+	{ "pid", "per-task", ROWS },
+	{ "record-tpebs", NULL, NO_SAMPLES ", and formulas use the values in the vendor's file" },
+	{ "repeat", "pmrep*", "pmrep finds the runs in a recording by itself" },
+	{ "report", "pmrep*", "pmrec uses it to print a report after recording" },
+	{ "root", "pmrep*", "pmrep never reads the machine it runs on" },
+	{ "summary", "total", "use --total for totals" },
+	{ "tid", "per-task", ROWS },
+	{ "tpebs-mode", NULL, NO_SAMPLES },
+	/* clang-format on */
+};
+#define N_HINTS (sizeof(hints) / sizeof(hints[0]))
 
 /* '_' and '-' are the same, because turbostat writes num_iterations and perf interval-count. */
 static bool option_name_begins(const char *name, const char *text, size_t len)
@@ -167,47 +141,94 @@ static bool option_name_is(const char *name, const char *text, size_t len)
 	return option_name_begins(name, text, len) && !name[len];
 }
 
-const char *options_foreign(const char *text, size_t len, size_t min_abbreviation)
+static bool is_row(const struct option_row *row)
+{
+	return row->name || row->letter || row->help;
+}
+
+/* Adds the rows of a command. 0 or -ENOMEM. */
+static int add_known(struct read *r, const struct option_row *row, void *into)
+{
+	for (const struct option_row *option = row; is_row(row); row++) {
+		option = row->help ? row : option;
+		if (array_room(&r->known, r->n_known, sizeof(*r->known)))
+			return -ENOMEM;
+		if (row->name || row->letter)
+			r->known[r->n_known++] = (struct known){ row, option, into };
+	}
+	return 0;
+}
+
+static const struct known *known_exact(const struct read *r, const char *text, size_t len)
+{
+	for (const struct known *k = r->known; k < r->known + r->n_known; k++)
+		if (k->row->name && option_name_is(k->row->name, text, len))
+			return k;
+	return NULL;
+}
+
+/* Finds names that begin with the text; several names of one option count once. `flags`: only options without value.
+ */
+static enum match known_abbreviated(const struct read *r, const char *text, size_t len, bool flags,
+				    const struct known **found, const struct known **second)
+{
+	*found = NULL;
+	for (const struct known *k = r->known; k < r->known + r->n_known; k++) {
+		if (!k->row->name || (flags && k->option->argument) || !option_name_begins(k->row->name, text, len))
+			continue;
+		*second = k;
+		if (*found && (*found)->option != k->option)
+			return MATCH_MANY;
+		*found = *found ? *found : k;
+	}
+	return *found ? MATCH_ONE : MATCH_NONE;
+}
+
+/* By a long name, its abbreviation, or either with "no-"; *second: another match of MATCH_MANY. */
+static enum match known_find(const struct read *r, const char *text, size_t len, const struct known **found,
+			     const struct known **second)
 {
 	bool no = len > 3 && option_name_begins("no-", text, 3);
-	const char *found = NULL;
+	enum match m;
 
-	for (unsigned i = 0; i < OPTIONS_COLUMNS; i++)
-		for (const struct row *r = rows[i]; r->name || r->letter; r++)
-			if (is_claimed(r) &&
-			    (option_name_is(r->name, text, len) ||
-			     (no && option_name_is(r->name, text + 3, len - 3)) ||
-			     (!strncmp(r->name, "no-", 3) && option_name_is(r->name + 3, text, len))))
-				return r->name;
-	if (len < min_abbreviation)
-		return NULL;
-	for (unsigned i = 0; i < OPTIONS_COLUMNS; i++)
-		for (const struct row *r = rows[i]; r->name || r->letter; r++) {
-			if (!is_claimed(r) || !option_name_begins(r->name, text, len))
-				continue;
-			if (found && strcmp(found, r->name))
-				return NULL;
-			found = r->name;
-		}
-	return found;
+	if ((*found = known_exact(r, text, len)))
+		return MATCH_ONE;
+	if (no && (*found = known_exact(r, text + 3, len - 3)) && !(*found)->option->argument)
+		return MATCH_NEGATED;
+	/* perf's options that begin with "no-" can be negated by dropping it. */
+	for (*found = r->known; *found < r->known + r->n_known; ++*found) {
+		const char *name = (*found)->row->name;
+
+		if (name && !(*found)->option->argument && !strncmp(name, "no-", 3) &&
+		    option_name_is(name + 3, text, len))
+			return MATCH_NEGATED;
+	}
+	m = known_abbreviated(r, text, len, false, found, second);
+	if (m == MATCH_NONE && no && (m = known_abbreviated(r, text + 3, len - 3, true, found, second)) == MATCH_ONE)
+		return MATCH_NEGATED;
+	return m;
 }
 
-int options_foreign_refuse(const char *name, enum options_column column, struct error *e)
+/* The text for something typed that the command at hand answers; NULL: none. */
+static const char *hint_here(const struct read *r, const char *typed)
 {
-	char whose[64] = "";
-	const char *hint;
-	unsigned found = owners(name, &hint);
+	for (const struct hint *h = hints; h < hints + N_HINTS; h++) {
+		const char *word = h->here ? strchr(h->here, '=') : NULL;
+		const struct known *k = NULL;
 
-	for (const struct row *r = nowhere; !found && r->name; r++)
-		if (!strcmp(r->name, name))
-			return error_set(e, EINVAL, "--%s is not an option here: %s", name, r->hint);
-	if (found & 1u << column)
-		return error_set(e, EINVAL, "this version has no --%s", name);
-	put_owners(whose, sizeof(whose), found);
-	return error_set(e, EINVAL, "--%s belongs to %s%s%s", name, whose, hint ? ": " : "", hint ? hint : "");
+		if (strcmp(h->typed, typed))
+			continue;
+		if (h->here)
+			k = known_exact(r, h->here, word ? (size_t)(word - h->here) : strlen(h->here));
+		if (!h->here || !fnmatch(h->here, r->spec->name, 0) ||
+		    (k && (!word || (k->option->argument && strstr(k->option->argument, word + 1)))))
+			return h->text;
+	}
+	return NULL;
 }
 
-const char *options_letter(char letter, enum options_column column)
+/* The name of a letter in a program, or NULL. */
+static const char *letter_name(char letter, enum options_column column)
 {
 	const char *name = NULL;
 
@@ -215,150 +236,134 @@ const char *options_letter(char letter, enum options_column column)
 		return "help";
 	if (letter == 'v' && column == OPTIONS_SHOW)
 		return "version";
-	if (column == OPTIONS_OTHER || !letter)
-		return NULL;
-	for (const struct row *r = rows[column]; r->name || r->letter; r++) {
-		name = r->other ? name : r->name;
-		if (r->letter == letter)
+	for (const struct option_row *row = programs[column].rows; letter && is_row(row); row++) {
+		name = row->help ? row->name : name;
+		if (row->letter == letter)
 			return name;
 	}
 	return NULL;
 }
 
-int options_letter_refuse(char letter, enum options_column column, struct error *e)
+/* The programs, as bits, that have the name, or this name for the letter. */
+static unsigned owners(const char *name, char letter)
 {
-	const char *name = NULL, *hint = NULL;
 	unsigned found = 0;
-	char whose[64] = "";
 
-	for (size_t i = 0; i < sizeof(letter_hints) / sizeof(letter_hints[0]); i++)
-		if (letter_hints[i].letter == letter && letter_hints[i].column == column)
-			return error_set(e, EINVAL, "-%c %s", letter, letter_hints[i].text);
-	for (unsigned c = 1; c < OPTIONS_COLUMNS && column != OPTIONS_OTHER; c++) {
-		const char *there = options_letter(letter, (enum options_column)c);
+	for (unsigned c = 1; c < OPTIONS_COLUMNS; c++) {
+		const char *there = letter ? letter_name(letter, (enum options_column)c) : NULL;
 
-		/* Where the letter means something different to each, the first is named. */
-		if (there && (!name || !strcmp(there, name))) {
-			name = there;
+		if (there && !strcmp(there, name))
 			found |= 1u << c;
-		}
+		for (const struct option_row *row = programs[c].rows; !letter && is_row(row); row++)
+			if (row->name && !strcmp(row->name, name))
+				found |= 1u << c;
 	}
-	if (!found)
-		return error_set(e, EINVAL, "-%c is not an option", letter);
-	owners(name, &hint);
-	put_owners(whose, sizeof(whose), found);
-	return error_set(e, EINVAL, "-%c belongs to %s (--%s)%s%s", letter, whose, name, hint ? ": " : "",
+	return found;
+}
+
+/* "--NAME belongs to pmrec and pmrep stat: HINT", or "-L belongs to pmrec (--NAME): HINT". */
+static int refuse_owned(const struct read *r, const char *name, char letter, struct error *e)
+{
+	bool records = !strncmp(r->spec->name, "pmrec", 5);
+	unsigned found = owners(name, letter);
+	const char *hint = hint_here(r, name);
+	char what[64], whose[64] = "", called[64] = "";
+	size_t len = 0;
+
+	snprintf(what, sizeof(what), "--%s", name);
+	if (letter) {
+		snprintf(what, sizeof(what), "-%c", letter);
+		snprintf(called, sizeof(called), " (--%s)", name);
+	}
+	for (unsigned c = 1; c < OPTIONS_COLUMNS; c++)
+		if (found & 1u << c)
+			len += (size_t)snprintf(whose + len, sizeof(whose) - len, "%s%s", len ? " and " : "",
+						programs[c].name);
+	if (!hint && records && !(found & 1u << OPTIONS_PMREC))
+		hint = "give it when reporting";
+	else if (!hint && !records && found == 1u << OPTIONS_PMREC)
+		hint = "give it when recording";
+	return error_set(e, EINVAL, "%s belongs to %s%s%s%s", what, whose, called, hint ? ": " : "",
 			 hint ? hint : "");
 }
 
-/* Adds the rows of a command. 0 or -ENOMEM. */
-static int known_add(struct known_options *all, const struct option_row *row, void *into)
+/* Whether a text is a name, or means one: "no-NAME", or NAME for "no-NAME". */
+static bool means(const char *name, const char *text, size_t len)
 {
-	const struct option_row *option = row;
-
-	for (; row->name || row->letter || row->help; row++) {
-		if (!row->name && !row->letter)
-			continue;
-		if (row->help)
-			option = row;
-		if (array_room(&all->known, all->n, sizeof(*all->known)))
-			return -ENOMEM;
-		all->known[all->n++] = (struct known){ row, option, into };
-	}
-	return 0;
+	return option_name_is(name, text, len) ||
+	       (len > 3 && option_name_begins("no-", text, 3) && option_name_is(name, text + 3, len - 3)) ||
+	       (!strncmp(name, "no-", 3) && option_name_is(name + 3, text, len));
 }
 
-static const struct known *known_exact(const struct known_options *all, const char *text, size_t len)
+/* The full name of a text that names an option of another program, or one that none has but for which there is a
+ * hint; or abbreviates it with `least` letters or more (SIZE_MAX: no abbreviations). NULL: there is none. */
+static const char *foreign(const struct read *r, const char *text, size_t len, size_t least)
 {
-	for (size_t i = 0; i < all->n; i++)
-		if (all->known[i].row->name && option_name_is(all->known[i].row->name, text, len))
-			return &all->known[i];
-	return NULL;
+	const char *found = NULL, *name;
+
+	for (size_t i = 0; i < N_HINTS; i++) {
+		name = hints[i].typed;
+		if (name[1] && !owners(name, 0) &&
+		    (means(name, text, len) || (len >= least && option_name_begins(name, text, len))) &&
+		    hint_here(r, name))
+			return name;
+	}
+	for (unsigned pass = 0; pass < 2 && (!pass || len >= least); pass++)
+		for (unsigned c = 1; c < OPTIONS_COLUMNS; c++)
+			for (const struct option_row *row = programs[c].rows; is_row(row); row++) {
+				name = row->name;
+				/* Elsewhere, that abbreviates --timeout. */
+				if (!name || !strcmp(name, "time"))
+					continue;
+				if (!pass && means(name, text, len))
+					return name;
+				if (!pass || !option_name_begins(name, text, len))
+					continue;
+				if (found && strcmp(found, name))
+					return NULL;
+				found = name;
+			}
+	return found;
 }
 
-/* Finds names that begin with the text; several names of one option count once. `flags`: only options without value.
- */
-static enum match known_abbreviated(const struct known_options *all, const char *text, size_t len, bool flags,
-				    const struct known **found, const struct known **second)
+static int refuse_foreign(const struct read *r, const char *name)
 {
-	*found = NULL;
-	for (size_t i = 0; i < all->n; i++) {
-		const struct known *k = &all->known[i];
+	unsigned found = owners(name, 0);
 
-		if (!k->row->name || (flags && k->option->argument) || !option_name_begins(k->row->name, text, len))
-			continue;
-		if (*found && (*found)->option != k->option) {
-			*second = k;
-			return MATCH_MANY;
-		}
-		if (!*found)
-			*found = k;
-	}
-	return *found ? MATCH_ONE : MATCH_NONE;
+	if (found & 1u << r->spec->column)
+		return error_set(r->e, EINVAL, "this version has no --%s", name);
+	return found ? refuse_owned(r, name, 0, r->e) :
+		       error_set(r->e, EINVAL, "--%s is not an option here: %s", name, hint_here(r, name));
 }
 
-/* By a long name, its abbreviation, or either with "no-"; *second: another match of MATCH_MANY. */
-static enum match known_find(const struct known_options *all, const char *text, size_t len,
-			     const struct known **found, const struct known **second)
+/* Says why the program does not have the letter. */
+static void refuse_letter(const struct read *r, char letter, struct error *e)
 {
-	bool no = len > 3 && option_name_begins("no-", text, 3);
-	enum match m;
+	const char typed[] = { letter, 0 }, *name = NULL, *hint = hint_here(r, typed);
 
-	*found = known_exact(all, text, len);
-	if (*found)
-		return MATCH_ONE;
-	if (no) {
-		*found = known_exact(all, text + 3, len - 3);
-		if (*found && !(*found)->option->argument)
-			return MATCH_NEGATED;
-	}
-	/* perf's options that begin with "no-" can be negated by dropping it. */
-	for (size_t i = 0; i < all->n; i++) {
-		const char *name = all->known[i].row->name;
-
-		if (name && !all->known[i].option->argument && !strncmp(name, "no-", 3) &&
-		    option_name_is(name + 3, text, len)) {
-			*found = &all->known[i];
-			return MATCH_NEGATED;
-		}
-	}
-	m = known_abbreviated(all, text, len, false, found, second);
-	if (m == MATCH_NONE && no) {
-		m = known_abbreviated(all, text + 3, len - 3, true, found, second);
-		if (m == MATCH_ONE)
-			m = MATCH_NEGATED;
-	}
-	return m;
+	/* Where the letter means something different to each, the first is named. */
+	for (unsigned c = 1; c < OPTIONS_COLUMNS && r->spec->column && !name; c++)
+		name = letter_name(letter, (enum options_column)c);
+	if (hint || !name)
+		error_set(e, EINVAL, "-%c %s", letter, hint ? hint : "is not an option");
+	else
+		refuse_owned(r, name, letter, e);
 }
 
 /* The option of a letter; NULL with a message in *why (which may be NULL) if there is none. */
-static const struct known *known_letter(const struct known_options *all, enum options_column column, char letter,
-					struct error *why)
+static const struct known *known_letter(const struct read *r, char letter, struct error *why)
 {
-	const char *name = options_letter(letter, column);
-	const struct known *k = name ? known_exact(all, name, strlen(name)) : NULL;
+	const char *name = letter_name(letter, r->spec->column);
+	const struct known *k = name ? known_exact(r, name, strlen(name)) : NULL;
 
-	for (size_t i = 0; i < all->n && !k && isalpha((unsigned char)letter); i++)
-		if (all->known[i].row->letter == letter)
-			k = &all->known[i];
-	if (k)
-		return k;
-	if (name)
+	for (size_t i = 0; i < r->n_known && !k && isalpha((unsigned char)letter); i++)
+		k = r->known[i].row->letter == letter ? &r->known[i] : NULL;
+	if (!k && name)
 		error_set(why, EINVAL, "this version has no -%c (--%s)", letter, name);
-	else
-		options_letter_refuse(letter, column, why);
-	return NULL;
+	else if (!k)
+		refuse_letter(r, letter, why);
+	return k;
 }
-
-struct read {
-	const struct options_spec *spec;
-	const struct known_options *known;
-	char **argv;
-	int argc, at; /* the words, and the index after the current one */
-	struct option_words *out;
-	const struct known *many; /* the option that also takes the operands that follow; or NULL */
-	struct error *e;
-};
 
 const char *options_nearest(const char *word, const char *const *names, size_t n)
 {
@@ -385,34 +390,30 @@ const char *options_nearest(const char *word, const char *const *names, size_t n
 	return best;
 }
 
-static int unknown_refuse(struct read *r, const char *dashes, const char *text, size_t len)
+static int refuse_unknown(struct read *r, const char *dashes, const char *text, size_t len)
 {
-	const char **names = calloc(r->known->n + 1, sizeof(*names)), *near;
+	const char **names = calloc(r->n_known + 1, sizeof(*names)), *near;
 	char word[81];
 	size_t n = 0;
 
 	if (!names)
 		return -ENOMEM;
 	snprintf(word, sizeof(word), "%.*s", (int)(len > 80 ? 80 : len), text);
-	for (size_t i = 0; i < r->known->n; i++)
-		if (r->known->known[i].row->name)
-			names[n++] = r->known->known[i].row->name;
+	for (size_t i = 0; i < r->n_known; i++)
+		if (r->known[i].row->name)
+			names[n++] = r->known[i].row->name;
 	near = options_nearest(word, names, n);
-	if (near)
-		error_set(r->e, EINVAL, "unknown option %s%s; did you mean --%s?", dashes, word, near);
-	else
-		error_set(r->e, EINVAL, "unknown option %s%s; --help=all lists all options", dashes, word);
 	free(names);
-	return -EINVAL;
+	return error_set(r->e, EINVAL, "unknown option %s%s; %s%s%s", dashes, word,
+			 near ? "did you mean --" : "--help=all lists all options", near ? near : "",
+			 near ? "?" : "");
 }
 
 static int put(struct read *r, const struct known *k, char *value)
 {
-	struct option_words *out = r->out;
-
-	if (array_room(&out->word, out->n, sizeof(*out->word)))
+	if (array_room(&r->said, r->n_said, sizeof(*r->said)))
 		return -ENOMEM;
-	out->word[out->n++] = (struct option_word){ k->option, k->into, value };
+	r->said[r->n_said++] = (struct said){ k->option, k->into, value };
 	r->many = k->option->many ? k : NULL;
 	return 0;
 }
@@ -439,21 +440,21 @@ static int take(struct read *r, const struct known *k, char *value, const char *
 static int take_name(struct read *r, const char *dashes, char *text, size_t len, char *value, size_t least)
 {
 	const struct known *found, *second;
-	enum match m = known_find(r->known, text, len, &found, &second);
+	enum match m = known_find(r, text, len, &found, &second);
 	/* "--interval" of the other program must not pass as an abbreviation of "--interval-clear". */
-	const char *foreign = options_foreign(text, len, SIZE_MAX);
+	const char *other = foreign(r, text, len, SIZE_MAX);
 
-	if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->row->name, text, len)))
-		return options_foreign_refuse(foreign, r->spec->column, r->e);
+	if (other && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->row->name, text, len)))
+		return refuse_foreign(r, other);
 	switch (m) {
 	case MATCH_ONE:
 		return take(r, found, value, dashes, text, len);
 	case MATCH_NEGATED:
 		if (value)
 			return error_set(r->e, EINVAL, "%s%.*s takes no value", dashes, (int)len, text);
-		for (size_t i = 0; i < r->out->n; i++)
-			if (r->out->word[i].option == found->option)
-				r->out->word[i].option = NULL;
+		for (size_t i = 0; i < r->n_said; i++)
+			if (r->said[i].option == found->option)
+				r->said[i].option = NULL;
 		return 0;
 	case MATCH_MANY:
 		/* An ambiguous word may still be a letter with its value. */
@@ -464,14 +465,14 @@ static int take_name(struct read *r, const char *dashes, char *text, size_t len,
 	case MATCH_NONE:
 		break;
 	}
-	foreign = options_foreign(text, len, least);
-	return foreign ? options_foreign_refuse(foreign, r->spec->column, r->e) : -ENOENT;
+	other = foreign(r, text, len, least);
+	return other ? refuse_foreign(r, other) : -ENOENT;
 }
 
 static bool is_cluster(struct read *r, const char *text)
 {
 	for (; *text; text++) {
-		const struct known *k = known_letter(r->known, r->spec->column, *text, NULL);
+		const struct known *k = known_letter(r, *text, NULL);
 
 		if (!k || (k->option->argument && text[1]))
 			return false;
@@ -483,14 +484,14 @@ static bool is_cluster(struct read *r, const char *text)
  */
 static int take_letters(struct read *r, char *text, struct error *why)
 {
-	size_t n_before = r->out->n;
+	size_t n_before = r->n_said;
 
 	for (; *text; text++) {
-		const struct known *k = known_letter(r->known, r->spec->column, *text, why);
+		const struct known *k = known_letter(r, *text, why);
 		int err;
 
 		if (!k) {
-			r->out->n = n_before;
+			r->n_said = n_before;
 			return -ENOENT;
 		}
 		/* getopt would not take "-x=,", but its meaning is clear. */
@@ -513,69 +514,51 @@ static int take_option(struct read *r, const char *dashes, char *text)
 	int err = -ENOENT;
 
 	if (!len)
-		return unknown_refuse(r, dashes, text, strlen(text));
+		return refuse_unknown(r, dashes, text, strlen(text));
 	if (!one_dash || (len > 1 && !is_cluster(r, text)))
 		err = take_name(r, dashes, text, len, value, one_dash ? 4 : 3);
 	if (err == -ENOENT && !one_dash)
-		return unknown_refuse(r, dashes, text, len);
+		return refuse_unknown(r, dashes, text, len);
 	if (err == -ENOENT)
 		err = take_letters(r, text, &why);
 	if (err != -ENOENT)
 		return err;
 	if (len > 2 && !isalpha((unsigned char)text[0]))
-		return unknown_refuse(r, dashes, text, len);
+		return refuse_unknown(r, dashes, text, len);
 	/* "-x," needs no hint about where -x is. */
 	if (len == 1 || (why.text[0] == '-' && why.text[1] == text[0]))
 		return error_set(r->e, EINVAL, "%s", why.text);
 	return error_set(r->e, EINVAL, "%s (in -%s)", why.text, text);
 }
 
-static int refuse_number(struct read *r, const char *word)
+/* Reads argv[1..] by the rules of options_parse(). 0 or -errno with the text in *r->e. */
+static int read_words(struct read *r)
 {
-	double number;
-
-	if (parse_double(word, &number))
-		return 0;
-	return error_set(
-		r->e, EINVAL,
-		"the command '%s' is a number; for the interval use -i %s, for the number of intervals -n %s", word,
-		word, word);
-}
-
-/* Reads argv[1..] by the rules of options_parse(). 0 or -errno with the text in *e; release `words` in any case. */
-static int options_read(const struct options_spec *spec, const struct known_options *known, int argc, char **argv,
-			struct option_words *words, struct error *e)
-{
-	struct read r = { .spec = spec, .known = known, .argv = argv, .argc = argc, .at = 1, .out = words, .e = e };
 	bool options = true;
+	double number;
 	int err = 0;
 
-	words->operand = calloc((size_t)argc + 1, sizeof(*words->operand));
-	if (!words->operand)
-		return error_set(e, ENOMEM, "out of memory");
-	while (r.at < argc && !err) {
-		char *word = argv[r.at++];
+	while (r->at < r->argc && !err) {
+		char *word = r->argv[r->at++];
 
 		if (options && !strcmp(word, "--")) {
 			options = false;
 		} else if (options && word[0] == '-' && word[1]) {
-			r.many = NULL;
-			err = word[1] == '-' ? take_option(&r, "--", word + 2) : take_option(&r, "-", word + 1);
-		} else if (r.many) {
-			err = put(&r, r.many, word);
+			r->many = NULL;
+			err = word[1] == '-' ? take_option(r, "--", word + 2) : take_option(r, "-", word + 1);
+		} else if (r->many) {
+			err = put(r, r->many, word);
+		} else if (options && r->spec->command && !parse_double(word, &number)) {
+			err = error_set(r->e, EINVAL,
+					"the command '%s' is a number; for the interval use -i %s, for the number of "
+					"intervals -n %s",
+					word, word, word);
 		} else {
-			err = options && spec->command ? refuse_number(&r, word) : 0;
-			options &= !spec->command;
-			words->operand[words->n_operands++] = word;
+			options &= !r->spec->command;
+			r->operand[r->n_operands++] = word;
 		}
 	}
-	return err == -ENOMEM ? error_set(e, ENOMEM, "out of memory") : err;
-}
-
-static void option_words_release(struct option_words *words)
-{
-	free(words->word);
-	*words = (struct option_words){ 0 };
+	return err;
 }
 
 int options_append(char ***list, char *text)
@@ -615,16 +598,33 @@ int options_word(const char *option, const char *arg, const char *const *words, 
 	return err;
 }
 
-static int take_amount(const struct option_row *row, void *member, const char *arg, struct error *e)
+/* Numbers, durations and sizes. */
+static int take_number(const struct option_row *row, void *member, const char *arg, struct error *e)
 {
-	uint64_t n;
+	static const char time[] = "--%s: '%s' is not a time: use seconds, or add ms, m or h";
+	static const struct {
+		int (*parse)(const char *, uint64_t *);
+		uint64_t most; /* 0: the row's */
+		const char *refusal;
+	} kinds[] = {
+		[OPTION_AMOUNT] = { parse_u64, 0, NULL },
+		[OPTION_TIME] = { parse_duration, INT64_MAX / 4, time },
+		[OPTION_MS] = { parse_duration_ms, INT64_MAX / 4, time },
+		[OPTION_SIZE] = { parse_size, UINT64_MAX, "--%s: '%s' is not a size such as 10M or 512Ki" },
+	};
+	uint64_t n = row->number, most = kinds[row->kind].most ? kinds[row->kind].most : row->most;
 
-	if (parse_u64(arg, &n) || n < row->least || n > row->most)
-		return row->most < UINT32_MAX ?
+	if (arg && (kinds[row->kind].parse(arg, &n) || n < row->least || n > most)) {
+		if (row->refusal)
+			return error_set(e, EINVAL, row->refusal, arg);
+		if (row->kind != OPTION_AMOUNT)
+			return error_set(e, EINVAL, kinds[row->kind].refusal, row->name, arg);
+		return most < UINT32_MAX ?
 			       error_set(e, EINVAL, "--%s: '%s' is not a number from %llu to %llu", row->name, arg,
-					 (unsigned long long)row->least, (unsigned long long)row->most) :
+					 (unsigned long long)row->least, (unsigned long long)most) :
 			       error_set(e, EINVAL, "--%s: '%s' is not a number%s", row->name, arg,
 					 row->least ? " above 0" : "");
+	}
 	if (row->size == sizeof(uint32_t))
 		*(uint32_t *)member = (uint32_t)n;
 	else
@@ -635,9 +635,8 @@ static int take_amount(const struct option_row *row, void *member, const char *a
 int options_take(const struct option_row *row, void *into, char *arg, struct error *e)
 {
 	void *member = (char *)into + row->at;
-	uint64_t *number = member;
-	unsigned place = 0;
-	int err;
+	unsigned place = row->number;
+	int err = 0;
 
 	switch (row->kind) {
 	case OPTION_NOTHING:
@@ -650,14 +649,16 @@ int options_take(const struct option_row *row, void *into, char *arg, struct err
 		++*(unsigned *)member;
 		return 0;
 	case OPTION_TEXT:
-		err = row->words ? options_word(row->name, arg, row->words, &place, e) : 0;
-		if (!err)
-			*(char **)member = arg;
+	case OPTION_WORD:
+		if (row->words && arg)
+			err = options_word(row->name, arg, row->words, &place, e);
+		if (!err && row->kind == OPTION_WORD)
+			*(unsigned *)member = place;
+		else if (!err)
+			*(const char **)member = arg ? arg : row->words[place];
 		return err;
 	case OPTION_LIST:
 		return options_append((char ***)member, arg);
-	case OPTION_WORD:
-		return options_word(row->name, arg, row->words, (unsigned *)member, e);
 	case OPTION_NUMBER:
 		*(unsigned *)member = row->number;
 		return 0;
@@ -665,16 +666,10 @@ int options_take(const struct option_row *row, void *into, char *arg, struct err
 		*(unsigned *)member |= row->number;
 		return 0;
 	case OPTION_AMOUNT:
-		return take_amount(row, member, arg, e);
 	case OPTION_TIME:
-		if (parse_duration(arg, number) || *number < row->least || *number > INT64_MAX / 4)
-			return error_set(e, EINVAL, "--%s: '%s' is not a time: use seconds, or add ms, m or h",
-					 row->name, arg);
-		return 0;
+	case OPTION_MS:
 	case OPTION_SIZE:
-		if (parse_size(arg, number) || !*number)
-			return error_set(e, EINVAL, "--%s: '%s' is not a size such as 10M or 512Ki", row->name, arg);
-		return 0;
+		return take_number(row, member, arg, e);
 	case OPTION_READ:
 		err = row->read(member, arg, e);
 		return err ? error_prefix(e, "--%s", row->name) : 0;
@@ -750,7 +745,7 @@ static void put_option(struct buf *out, const struct option_row *row)
 /* For people: an entry for each option, under the headings of the rows. */
 static void options_put_help(struct buf *out, const struct option_row *row)
 {
-	for (; row->name || row->letter || row->help; row++) {
+	for (; is_row(row); row++) {
 		if (row->help && !row->name && !row->letter)
 			buf_printf(out, "\n%s\n", row->help);
 		else if (row->help)
@@ -765,7 +760,7 @@ static void options_put_list(struct buf *out, const struct option_row *row)
 {
 	const struct option_row *option = row;
 
-	for (; row->name || row->letter || row->help; row++) {
+	for (; is_row(row); row++) {
 		if (row->help)
 			option = row;
 		if (!row->name || (row != option && !row->shown))
@@ -786,22 +781,7 @@ static int set_help(void *into, char *arg, struct error *e)
 	return 0;
 }
 
-static int set_color(void *into, char *arg, struct error *e)
-{
-	static const char *const words[] = { "auto", "always", "never", NULL }; /* enum options_color */
-	unsigned place = OPTIONS_COLOR_ALWAYS;
-	int err = arg ? options_word("color", arg, words, &place, e) : 0;
-
-	((struct options_common *)into)->color = (enum options_color)place;
-	return err;
-}
-
-static int set_max_memory(void *into, char *arg, struct error *e)
-{
-	return parse_size(arg, &((struct options_common *)into)->max_memory) ?
-		       error_set(e, EINVAL, "--max-memory: '%s' is not a size such as 512Mi", arg) :
-		       0;
-}
+static const char *const colors[] = { "auto", "always", "never", NULL }; /* enum options_color */
 
 #define OPTIONS_INTO struct options_common
 
@@ -811,8 +791,8 @@ static const struct option_row common_rows[] = {
 	{ "help", 0, "all", "print the most important options, or with =all every one, and exit", CALL(help),
 	  .optional = true },
 	{ "version", 0, NULL, "print the version and exit", FLAG(version) },
-	{ "color", 0, "auto|always|never", "use colors (auto: on a terminal, unless NO_COLOR is set)", CALL(color),
-	  .optional = true },
+	{ "color", 0, "auto|always|never", "use colors (auto: on a terminal, unless NO_COLOR is set)",
+	  WORD(color, colors) DEFAULT(OPTIONS_COLOR_ALWAYS), .optional = true },
 	{ 0 },
 };
 
@@ -820,7 +800,7 @@ static const struct option_row common_rows[] = {
 static const struct option_row reader_rows[] = {
 	{ "max-memory", 0, "SIZE",
 	  "use at most this much memory (256Mi and 64 times the size of the files, 2Gi at most); 0: no limit",
-	  CALL(max_memory) },
+	  SIZE(max_memory, 0) REFUSAL("--max-memory: '%s' is not a size such as 512Mi") },
 	{ 0 },
 };
 
@@ -892,60 +872,50 @@ static int put_text(const struct options_spec *spec, struct options_common *c)
 	return out->err ? -ENOMEM : 1;
 }
 
-static int note_words(const struct option_words *words, struct options_common *common)
+static int note_said(const struct read *r, struct options_common *common)
 {
 	size_t n = 0;
 
-	common->said = calloc(words->n + 1, sizeof(*common->said));
-	for (size_t i = 0; i < words->n && common->said; i++) {
-		const struct option_word *w = &words->word[i];
-
+	common->said = calloc(r->n_said + 1, sizeof(*common->said));
+	for (const struct said *w = r->said; w < r->said + r->n_said && common->said; w++)
 		if (w->option && asprintf(&common->said[n++], "--%s%s%s", w->option->name, w->value ? "=" : "",
 					  w->value ? w->value : "") < 0) {
 			common->said[n - 1] = NULL;
 			return -ENOMEM;
 		}
-	}
 	return common->said ? 0 : -ENOMEM;
 }
 
 /* Applies the options that fill `into`, or with `others` all that do not. */
-static int take_words(const struct option_words *words, const void *into, bool others, struct error *e)
+static int take_said(const struct read *r, const void *into, bool others)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < words->n && !err; i++) {
-		const struct option_word *w = &words->word[i];
-
+	for (const struct said *w = r->said; w < r->said + r->n_said && !err; w++)
 		if (w->option && (w->into == into) != others)
-			err = options_take(w->option, w->into, w->value, e);
-	}
+			err = options_take(w->option, w->into, w->value, r->e);
 	return err;
 }
 
-static int parse(const struct options_spec *spec, void *into, struct options_common *common, struct error *e)
+static int parse(struct read *r, void *into, struct options_common *common)
 {
-	struct known_options known = { 0 };
-	struct option_words words = { 0 };
-	int err = known_add(&known, spec->rows, into);
+	const struct options_spec *spec = r->spec;
+	int err = add_known(r, spec->rows, into);
 
-	err = err ? err : known_add(&known, common_rows_of(spec), common);
-	err = err || !spec->reads ? err : known_add(&known, reader_rows, common);
-	err = err ? err : options_read(spec, &known, common->argc, common->argv, &words, e);
-	common->operand = words.operand;
-	err = err ? err : note_words(&words, common);
+	err = err ? err : add_known(r, common_rows_of(spec), common);
+	err = err || !spec->reads ? err : add_known(r, reader_rows, common);
+	err = err ? err : read_words(r);
+	err = err ? err : note_said(r, common);
 	/* Help is printed even if operands are missing or values are wrong. */
-	err = err ? err : take_words(&words, common, false, e);
+	err = err ? err : take_said(r, common, false);
 	if (!err && (common->help || common->version))
 		err = put_text(spec, common);
 	if (!err)
-		err = take_words(&words, common, true, e);
+		err = take_said(r, common, true);
 	if (!err && spec->operands)
-		err = spec->operands(into, words.n_operands, words.operand, e);
-	else if (!err && words.n_operands)
-		err = error_set(e, EINVAL, "'%s': %s takes no operands", words.operand[0], spec->name);
-	option_words_release(&words);
-	free(known.known);
+		err = spec->operands(into, r->n_operands, r->operand, r->e);
+	else if (!err && r->n_operands)
+		err = error_set(r->e, EINVAL, "'%s': %s takes no operands", r->operand[0], spec->name);
 	return err;
 }
 
@@ -953,17 +923,17 @@ int options_parse(const struct options_spec *spec, int argc, char **argv, void *
 		  struct error *e)
 {
 	struct error own = { 0 };
-	int err = 0;
+	struct read r = { .spec = spec, .argc = argc, .at = 1, .e = &own };
+	int err = -ENOMEM;
 
-	common->argv = calloc((size_t)argc + 1, sizeof(*common->argv));
-	for (; common->argv && common->argc < argc && !err; common->argc++) {
-		common->argv[common->argc] = strdup(argv[common->argc]);
-		err = common->argv[common->argc] ? 0 : -ENOMEM;
-	}
-	if (!common->argv)
-		err = -ENOMEM;
-	if (!err)
-		err = parse(spec, into, common, &own);
+	r.argv = common->argv = calloc((size_t)argc + 1, sizeof(*common->argv));
+	r.operand = common->operand = calloc((size_t)argc + 1, sizeof(*common->operand));
+	while (r.argv && common->argc < argc && (r.argv[common->argc] = strdup(argv[common->argc])))
+		common->argc++;
+	if (r.argv && r.operand && common->argc == argc)
+		err = parse(&r, into, common);
+	free(r.known);
+	free(r.said);
 	if (err < 0)
 		return error_set(e, own.text[0] ? own.number : ENOMEM, "%s",
 				 own.text[0] ? own.text : "out of memory");

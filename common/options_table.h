@@ -1,18 +1,16 @@
 /*
- * Tables of options: common/options_record.def, options_show.def and options_stat.def have one row per option. From a
- * row follow parsing and help of its program (common/options_rows.h), completion (`--help=options`), and what the
- * other programs say to those who type it there (options_foreign_refuse(), options_letter_refuse()).
+ * Rows of options. What pmrec, pmrep show and pmrep stat take is in tables that all programs include:
+ * options_record.def, options_show.def and options_stat.def. From a row follow parsing, help, completion and the option
+ * list of the manual page (`--help=options`), and the answer of the other programs to those who type it there.
  *
- *   HEADING(text)                                            begins a part of the help
- *   OPTION(letter, name, argument, how, hint, help)          letter 0: none; argument NULL: a flag
- *   OPTIONAL(letter, name, argument, how, hint, help)        the argument may be left out
- *   ALIAS(name, hint)                                        another name of the option before it
- *   HIDDEN(name, hint)                                       the same, not in the help
- *   LETTER(letter)                                           another letter of the option before it
+ *   HEADING(text)                                      begins a part of the help
+ *   OPTION(letter, name, argument, how, help)          letter 0: none; argument NULL: a flag
+ *   OPTIONAL(letter, name, argument, how, help)        the argument may be left out
+ *   ALIAS(name)                                        another name of the option before it
+ *   HIDDEN(name)                                       the same, not in the help
+ *   LETTER(letter)                                     another letter of the option before it
  *
- * `how` is one of the macros below, or of the program. `hint` ends the message of the other programs ("--delay
- * belongs to pmrec: HINT"); NULL: no hint; "": typed elsewhere it abbreviates
- * another option.
+ * `how` is one of the macros below, or of the program.
  */
 #pragma once
 
@@ -27,14 +25,15 @@ enum option_kind {
 	OPTION_FLAG,    /* bool: set to true */
 	OPTION_CLEAR,   /* bool: set to false */
 	OPTION_COUNT,   /* unsigned: incremented */
-	OPTION_TEXT,    /* char *: the argument; one of `words` if there are any */
+	OPTION_TEXT,    /* char *: the argument; one of `words`, if there are any */
 	OPTION_LIST,    /* char **: appended to a NULL-terminated array, to be freed */
 	OPTION_WORD,    /* unsigned or enum: the argument's index in `words` */
 	OPTION_NUMBER,  /* unsigned or enum: `number` */
 	OPTION_BITS,    /* unsigned: `number` is or'ed to it */
 	OPTION_AMOUNT,  /* uint32_t or uint64_t: a number from `least` to `most` */
 	OPTION_TIME,    /* uint64_t: a duration in ns, `least` or more */
-	OPTION_SIZE,    /* uint64_t: bytes, 1 or more */
+	OPTION_MS,      /* the same; numbers without a unit are milliseconds */
+	OPTION_SIZE,    /* uint64_t: bytes, `least` or more */
 	OPTION_READ,    /* read() */
 	OPTION_CALL,    /* set() */
 };
@@ -49,8 +48,9 @@ struct option_row {
 	enum option_kind kind;
 	size_t at, size; /* of the member; `size` for OPTION_AMOUNT only */
 	const char *const *words;
-	unsigned number;
+	unsigned number; /* also the value if an optional argument is left out */
 	uint64_t least, most;
+	const char *refusal; /* answers an argument, which is its %s; NULL: the answer of the kind */
 	int (*read)(void *member, const char *arg,
 		    struct error *e); /* 0, or -errno with a text that does not name the option */
 	int (*set)(void *into, char *arg, struct error *e); /* 0, or -errno with a text, or without memory none */
@@ -71,12 +71,29 @@ struct option_row {
 #define NUMBER(member, n)    .kind = OPTION_NUMBER, .at = offsetof(OPTIONS_INTO, member), .number = n
 #define BITS(member, n)      .kind = OPTION_BITS, .at = offsetof(OPTIONS_INTO, member), .number = n
 #define TIME(member, low)    .kind = OPTION_TIME, .at = offsetof(OPTIONS_INTO, member), .least = low
-#define SIZE(member)         .kind = OPTION_SIZE, .at = offsetof(OPTIONS_INTO, member)
+#define MS(member, low)      .kind = OPTION_MS, .at = offsetof(OPTIONS_INTO, member), .least = low
+#define SIZE(member, low)    .kind = OPTION_SIZE, .at = offsetof(OPTIONS_INTO, member), .least = low
 #define READ(member, reader) .kind = OPTION_READ, .at = offsetof(OPTIONS_INTO, member), .read = reader
 #define CALL(setter)         .kind = OPTION_CALL, .set = set_##setter
 #define AMOUNT(member, low, high) \
 	.kind = OPTION_AMOUNT, .at = offsetof(OPTIONS_INTO, member), .size = sizeof(((OPTIONS_INTO *)0)->member), \
 	.least = low, .most = high
+
+/* After one of those. */
+#define DEFAULT(n)    , .number = n
+#define REFUSAL(text) , .refusal = text
+
+/* Rows of a table; a file that defines HOW() leaves out what is done with them. */
+#ifndef HOW
+#define HOW(...) __VA_ARGS__
+#endif
+#define HEADING(text)                                { .help = text },
+#define OPTION(letter, name_, argument_, how, help_) { name_, letter, argument_, help_, HOW(how) },
+#define OPTIONAL(letter, name_, argument_, how, help_) \
+	{ name_, letter, argument_, help_, HOW(how), .optional = true },
+#define ALIAS(name_)    { name_, .shown = true },
+#define HIDDEN(name_)   { name_ },
+#define LETTER(letter_) { .letter = letter_ },
 
 /* Does what the row says. 0, or -errno with a text in *e, or without memory none. */
 int options_take(const struct option_row *row, void *into, char *arg, struct error *e);
@@ -84,15 +101,3 @@ int options_take(const struct option_row *row, void *into, char *arg, struct err
 int options_append(char ***list, char *text);
 /* The index of the word in `words`; otherwise an error that names the nearest, or all. */
 int options_word(const char *option, const char *arg, const char *const *words, unsigned *place, struct error *e);
-
-/* ---- options of other programs ---- */
-
-/* The full name of a text that names an option of any program, or abbreviates it with `min_abbreviation` letters or
- * more (SIZE_MAX: no abbreviations). NULL: no program has it. */
-const char *options_foreign(const char *text, size_t len, size_t min_abbreviation);
-/* "--NAME belongs to PROGRAM: HINT" for a foreign name, typed at the program of `column`. -EINVAL. */
-int options_foreign_refuse(const char *name, enum options_column column, struct error *e);
-/* The long name for a letter in a program, or NULL. */
-const char *options_letter(char letter, enum options_column column);
-/* -EINVAL, with the reason why the program does not have the letter. */
-int options_letter_refuse(char letter, enum options_column column, struct error *e);

@@ -179,33 +179,6 @@ static int set_bpf_programs(void *into, char *text, struct error *e)
 	return 0;
 }
 
-static int set_interval_ms(void *into, char *text, struct error *e)
-{
-	struct record_options *o = into;
-
-	if (parse_duration_ms(text, &o->sample.interval_ns) || o->sample.interval_ns > INT64_MAX / 4)
-		return error_set(e, EINVAL, "-I: '%s' is not an interval in milliseconds", text);
-	return 0;
-}
-
-static int set_iterations(void *into, char *text, struct error *e)
-{
-	struct record_options *o = into;
-
-	if (parse_u64(text, &o->sample.iterations) || !o->sample.iterations)
-		return error_set(e, EINVAL, "-n: '%s' is not a number of intervals (perf's -n is --null here)", text);
-	return 0;
-}
-
-static int set_timeout(void *into, char *text, struct error *e)
-{
-	struct record_options *o = into;
-
-	if (parse_duration_ms(text, &o->run.timeout_ns) || !o->run.timeout_ns || o->run.timeout_ns > INT64_MAX / 4)
-		return error_set(e, EINVAL, "--timeout: '%s' is not a time in milliseconds", text);
-	return 0;
-}
-
 static int set_delay(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
@@ -221,17 +194,6 @@ static int set_delay(void *into, char *text, struct error *e)
 	return 0;
 }
 
-static int set_runs(void *into, char *text, struct error *e)
-{
-	struct record_options *o = into;
-	uint64_t n;
-
-	if (parse_u64(text, &n) || n > UINT32_MAX - 1)
-		return error_set(e, EINVAL, "-r: '%s' is not a number of runs", text);
-	o->run.runs = n ? (unsigned)n : UINT32_MAX;
-	return 0;
-}
-
 /* perf's option takes no value and ours needs one. */
 static int set_sync(void *into, char *text, struct error *e)
 {
@@ -244,15 +206,6 @@ static int set_sync(void *into, char *text, struct error *e)
 	return 0;
 }
 
-static int set_buffer(void *into, char *text, struct error *e)
-{
-	struct record_options *o = into;
-
-	if (parse_size(text, &o->output.buffer_bytes) || o->output.buffer_bytes < BUFFER_MIN_BYTES)
-		return error_set(e, EINVAL, "--buffer: '%s' is not a size of at least 1M", text);
-	return 0;
-}
-
 static int set_label(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
@@ -262,27 +215,6 @@ static int set_label(void *into, char *text, struct error *e)
 	return options_append(&o->output.labels, text);
 }
 
-static int set_report(void *into, char *text, struct error *e)
-{
-	static const char *const reports[] = { "show", "stat", NULL };
-	struct record_options *o = into;
-	unsigned place;
-
-	o->run.report = text ? text : (char *)"show";
-	return options_word("report", o->run.report, reports, &place, e);
-}
-
-static int set_realtime(void *into, char *text, struct error *e)
-{
-	struct record_options *o = into;
-	uint64_t priority = 10;
-
-	if (text && (parse_u64(text, &priority) || priority < 1 || priority > 99))
-		return error_set(e, EINVAL, "--realtime: '%s' is not a priority from 1 to 99", text);
-	o->sample.realtime = (unsigned)priority;
-	return 0;
-}
-
 static const char *const codecs[] = { "packed", "plain", NULL };                  /* enum pm_codec */
 static const char *const thread_words[] = { "auto", "one", "cpu", NULL };         /* enum reader_threads */
 static const char *const task_words[] = { "processes", "threads", NULL };         /* enum task_rows */
@@ -290,9 +222,13 @@ static const char *const sampling_words[] = { "auto", "kernel", "reader", NULL }
 static const char *const cpu_types[] = { "core", "atom", NULL };
 static const char *const privacy_levels[] = { "strict", "default", "full", NULL };
 
-#define OPTIONS_DEF  "common/options_record.def"
+static const char *const reports[] = { "show", "stat", NULL };
+
 #define OPTIONS_INTO struct record_options
-#include "common/options_rows.h"
+static const struct option_row rows[] = {
+#include "common/options_record.def"
+	{ 0 },
+};
 
 /* ---- what cannot stand together ---- */
 
@@ -336,6 +272,7 @@ static int check(struct record_options *o, struct error *e)
 
 	if (err)
 		return err;
+	o->run.runs = o->run.runs ? o->run.runs : UINT32_MAX;
 	if (o->run.command && (!parse_u64(o->run.command[0], &number)))
 		return error_set(e, EINVAL,
 				 "a command named '%s'? To set the interval use -i %s, the number of intervals -n %s",

@@ -30,7 +30,7 @@ struct bundle_job {
 static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
 	CMD_REDACT_OPTIONS,
-	{ "max-size", 0, "SIZE", "size limit, in bytes or with k, M, Ki, Mi (25M)", SIZE(max_size) },
+	{ "max-size", 0, "SIZE", "size limit, in bytes or with k, M, Ki, Mi (25M)", SIZE(max_size, 1) },
 	{ "no-redact", 0, NULL, "keep the names of host, people and programs", FLAG(no_redact) },
 	{ 0 },
 };

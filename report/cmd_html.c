@@ -35,7 +35,7 @@ struct html {
 #define OPTIONS_INTO struct html
 static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
-	{ "max-size", 0, "SIZE", "size limit of the page (10M); the page says what was reduced", SIZE(max_bytes) },
+	{ "max-size", 0, "SIZE", "size limit of the page (10M); the page says what was reduced", SIZE(max_bytes, 1) },
 	{ "since", 0, "TIME",
 	  "only from TIME on: seconds from the start, -SECONDS before the end, 2026-01-31T12:00:00Z or @SECONDS",
 	  READ(config.since, read_moment) },

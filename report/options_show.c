@@ -108,9 +108,11 @@ static const char *const times[] = { "", "rfc3339", "epoch-ns", "relative", "loc
 #define PER(level)  NUMBER(per, PM_##level)
 #define MODE(which) NUMBER(pipeline.mode, PIPELINE_##which)
 
-#define OPTIONS_DEF  "common/options_show.def"
 #define OPTIONS_INTO struct show_options
-#include "common/options_rows.h"
+static const struct option_row rows[] = {
+#include "common/options_show.def"
+	{ 0 },
+};
 
 static int operands(void *into, int n, char **operand, struct error *e)
 {

@@ -151,9 +151,11 @@ static const char *const sorts[] = { "none", "value", "name", "running", NULL };
 #define AGGR(which) NUMBER(stat.aggr, STAT_##which)
 #define MODE(which) NUMBER(pipeline.mode, PIPELINE_##which)
 
-#define OPTIONS_DEF  "common/options_stat.def"
 #define OPTIONS_INTO struct stat_options
-#include "common/options_rows.h"
+static const struct option_row rows[] = {
+#include "common/options_stat.def"
+	{ 0 },
+};
 
 static int operands(void *into, int n, char **operand, struct error *e)
 {

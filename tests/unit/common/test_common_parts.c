@@ -312,7 +312,7 @@ static void options_store_what_they_are_given(void **state)
 		{ "wide", .kind = OPTION_AMOUNT, .least = 1, .most = UINT64_MAX, .size = 8,
 		  .at = offsetof(OPTIONS_INTO, wide) },
 		{ "time", .kind = OPTION_TIME, .least = 1000, .at = offsetof(OPTIONS_INTO, time) },
-		{ "size", .kind = OPTION_SIZE, .at = offsetof(OPTIONS_INTO, size) },
+		{ "size", .kind = OPTION_SIZE, .least = 1, .at = offsetof(OPTIONS_INTO, size) },
 		{ "read", .kind = OPTION_READ, .read = read_nine, .at = offsetof(OPTIONS_INTO, read) },
 		{ "any", .kind = OPTION_AMOUNT, .most = UINT64_MAX, .size = 8, .at = offsetof(OPTIONS_INTO, wide) },
 	};

@@ -89,6 +89,12 @@ static const struct options_spec record_spec = {
 static const struct options_spec show_spec = {
 	.name = "pmrep show", .column = OPTIONS_SHOW, .rows = show_rows, .operands = see_operands
 };
+static const struct option_row since_rows[] = {
+	{ "format", 0, "table|csv", "", CALL(seen) },
+	{ "since", 0, "TIME", "", CALL(seen) },
+	{ 0 },
+};
+static const struct options_spec since_spec = { .name = "pmrep show", .column = OPTIONS_SHOW, .rows = since_rows };
 static const struct options_spec info_spec = { .name = "pmrep info", .rows = show_rows, .operands = see_operands };
 static const struct options_spec bare_spec = { .name = "pmrec doctor", .rows = show_rows };
 
@@ -107,7 +113,7 @@ static int split(char *text, char **argv)
 static const struct line {
 	const struct options_spec *spec;
 	const char *words;
-	const char *want; /* rewritten words, or '!' and what the message says */
+	const char *want; /* rewritten words, '!' and a part of the message, or '=' and the message */
 } lines[] = {
 	{ &record_spec, "", "--" },
 	{ &record_spec, "-ad", "--all-cpus --detailed --" },
@@ -174,6 +180,23 @@ static const struct line {
 	{ &show_spec, "--all-cpus", "!--all-cpus belongs to pmrec" },
 	{ &show_spec, "-a", "!belongs to pmrec" },
 	{ &show_spec, "--input f", "!without an option" },
+	{ &show_spec, "--tpebs-mode", "!not an option here" },
+	{ &show_spec, "--no-scale", "!--no-scale belongs to pmrec and pmrep stat" },
+	{ &info_spec, "--scale", "!--no-scale belongs to pmrec and pmrep stat" },
+	{ &show_spec, "--field-sep=,", "!--field-separator belongs to pmrep stat" },
+	/* The hint is what the command at hand has, or where the option is given. */
+	{ &record_spec, "--sort", "=--sort belongs to pmrep stat: give it when reporting" },
+	{ &show_spec, "--sort", "=--sort belongs to pmrep stat" },
+	{ &show_spec, "--timeout=3", "=--timeout belongs to pmrec: give it when recording" },
+	{ &show_spec, "--delay=3", "=--delay belongs to pmrec: give it when recording" },
+	{ &since_spec, "--delay=3", "=--delay belongs to pmrec: skip the beginning with --since" },
+	{ &since_spec, "-r2", "=-r belongs to pmrec (--repeat): pmrep finds the runs in a recording by itself" },
+	{ &since_spec, "--last=10", "=--last is not an option here: use --since=-SECONDS" },
+	{ &show_spec, "--last=10", "!unknown option --last" },
+	{ &since_spec, "--csv", "=--csv is not an option here: use --format=csv" },
+	{ &since_spec, "--json", "=--json-output belongs to pmrep stat" },
+	{ &record_spec, "-F 99", "!-i 10ms" },
+	{ &record_spec, "-g", "!-e '{a,b}'" },
 	/* Typing errors. */
 	{ &record_spec, "--evnet cycles", "!did you mean --event?" },
 	{ &record_spec, "--quite", "!did you mean --quiet?" },
@@ -225,8 +248,10 @@ static void words(void **state)
 		struct seen s;
 		int r = parse(lines[i].spec, lines[i].words, text, &s, &c, &e);
 
-		if (lines[i].want[0] == '!') {
-			if (r != -EINVAL || !strstr(e.text, lines[i].want + 1))
+		if (lines[i].want[0] == '!' || lines[i].want[0] == '=') {
+			const char *want = lines[i].want + 1;
+
+			if (r != -EINVAL || (want[-1] == '=' ? strcmp(e.text, want) : !strstr(e.text, want)))
 				fail_msg("%s: %d '%s' instead of '%s'", lines[i].words, r, e.text, lines[i].want);
 			options_common_release(&c);
 			continue;
@@ -246,54 +271,38 @@ static void words(void **state)
 	}
 }
 
-/* Every letter is an option, or is answered with what it is called or where it belongs; a letter means one thing. */
+/* Every letter is an option, or is answered with what it is called or where it belongs. */
 static void letters(void **state)
 {
-	static const enum options_column columns[] = { OPTIONS_PMREC, OPTIONS_SHOW, OPTIONS_STAT };
+	static const struct option_row none[] = { { 0 } };
+	static const struct options_spec programs[] = {
+		{ .name = "pmrec", .column = OPTIONS_PMREC, .rows = none },
+		{ .name = "pmrep show", .column = OPTIONS_SHOW, .rows = none },
+		{ .name = "pmrep stat", .column = OPTIONS_STAT, .rows = none }
+	};
 	unsigned options = 0, refused = 0;
 
-	for (size_t c = 0; c < 3; c++)
+	for (size_t i = 0; i < 3; i++)
 		for (char l = 'A'; l <= 'z'; l++) {
-			struct error e = { 0 };
+			char text[] = { '-', l, 0 };
+			struct options_common c;
+			struct error e;
+			struct seen s;
 
 			if (!isalpha((unsigned char)l))
 				continue;
-			if (options_letter(l, columns[c])) {
+			if (parse(&programs[i], text, text, &s, &c, &e) == -EINVAL) {
+				assert_true(e.text[0] == '-' || strstr(e.text, "this version has no -"));
+				assert_true(strlen(e.text) > 12);
+				refused += e.text[0] == '-';
+				options += e.text[0] != '-';
+			} else {
 				options++;
-				continue;
 			}
-			refused++;
-			assert_int_equal(options_letter_refuse(l, columns[c], &e), -EINVAL);
-			assert_true(e.text[0] == '-' && e.text[1] == l && strlen(e.text) > 12);
+			options_common_release(&c);
 		}
 	assert_int_equal(options + refused, 3 * 52);
 	assert_true(options > 60);
-	assert_string_equal(options_letter('i', OPTIONS_PMREC), "interval");
-	assert_string_equal(options_letter('i', OPTIONS_SHOW), "every");
-	assert_null(options_letter('i', OPTIONS_STAT));
-	assert_string_equal(options_letter('C', OPTIONS_SHOW), "cpu");
-	assert_string_equal(options_letter('c', OPTIONS_STAT), "cpu");
-	assert_null(options_letter('5', OPTIONS_PMREC));
-}
-
-/* What a foreign name and letter are answered with follows from the tables. */
-static void the_other_half(void **state)
-{
-	struct error e = { 0 };
-
-	assert_string_equal(options_foreign("delay", 5, SIZE_MAX), "delay");
-	assert_string_equal(options_foreign("scale", 5, SIZE_MAX), "no-scale");
-	assert_string_equal(options_foreign("field-sep", 9, 3), "field-separator");
-	assert_null(options_foreign("field-sep", 9, SIZE_MAX));
-	assert_null(options_foreign("frobnicate", 10, 3));
-	options_foreign_refuse("delay", OPTIONS_SHOW, &e);
-	assert_string_equal(e.text, "--delay belongs to pmrec: skip the beginning with --since");
-	options_foreign_refuse("tpebs-mode", OPTIONS_SHOW, &e);
-	assert_non_null(strstr(e.text, "not an option here"));
-	options_letter_refuse('D', OPTIONS_STAT, &e);
-	assert_string_equal(e.text, "-D belongs to pmrec (--delay): skip the beginning with --since");
-	options_letter_refuse('g', OPTIONS_PMREC, &e);
-	assert_string_equal(e.text, "-g is not an option");
 }
 
 static void parsing(void **state)
@@ -366,8 +375,10 @@ static void nearest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),   cmocka_unit_test(letters), cmocka_unit_test(the_other_half),
-		cmocka_unit_test(parsing), cmocka_unit_test(nearest),
+		cmocka_unit_test(words),
+		cmocka_unit_test(letters),
+		cmocka_unit_test(parsing),
+		cmocka_unit_test(nearest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
