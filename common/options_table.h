@@ -1,7 +1,7 @@
 /*
  * Rows of options. What pmrec, pmrep show and pmrep stat take is in tables that all programs include:
- * options_record.def, options_show.def and options_stat.def. From a row follow parsing, help, completion and the option
- * list of the manual page (`--help=options`), and the answer of the other programs to those who type it there.
+ * options_record.def, options_show.def and options_stat.def. From a row follow parsing, help, completion and the
+ * option list of the manual page (`--help=options`), and the answer of the other programs to those who type it there.
  *
  *   HEADING(text)                                      begins a part of the help
  *   OPTION(letter, name, argument, how, help)          letter 0: none; argument NULL: a flag

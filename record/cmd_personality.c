@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,8 +14,13 @@
 
 #include "format/reader.h"
 #include "record/commands.h"
+#include "record/host/privileges.h"
+#include "record/host/process.h"
+#include "record/host/root.h"
 #include "record/joined.h"
 #include "record/personality.h"
+
+enum { MAX_PORTS = 256, DONE = -1 };
 
 #define WORD(...) { __VA_ARGS__ },
 static const struct word turbostat_words[] = {
@@ -50,7 +56,7 @@ static const struct personality perfstat = {
 	.report = "stat --quiet --no-quotes",
 };
 
-void personality_add(struct list *l, const char *text)
+static void add_word(struct list *l, const char *text)
 {
 	char **more = realloc(l->word, (l->n + 2) * sizeof(*more));
 
@@ -75,12 +81,12 @@ static void add_words(struct list *l, const char *words, const char *argument)
 				buf_addch(&text, words[i]);
 			else if (argument)
 				buf_printf(&text, "%s%s", len > 3 ? "=" : "", argument);
-		personality_add(l, buf_str(&text));
+		add_word(l, buf_str(&text));
 		words += len + (words[len] == ' ');
 	}
 }
 
-void personality_drop(struct list *l, const char *option, size_t arguments)
+static void drop_word(struct list *l, const char *option, size_t arguments)
 {
 	size_t kept = 0;
 
@@ -92,25 +98,40 @@ void personality_drop(struct list *l, const char *option, size_t arguments)
 	l->word[l->n = kept] = NULL;
 }
 
-/* Where the argument of a word is stored; NULL: that program has no such word. */
-static const char **slot(struct asked *a, const char *name)
+static size_t find_word(const struct asked *a, const char *name)
 {
-	for (size_t i = 0; i < a->who->n_words; i++)
-		if (!strcmp(a->who->word[i].name, name))
-			return &a->given[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < a->who->n_words && strcmp(a->who->word[i].name, name))
+		i++;
+	return i;
 }
 
-const char *personality_given(const struct asked *a, const char *name)
+/* The argument of a word, "" if it takes none; NULL: it was not given, or that program has no such word. */
+static const char *given(const struct asked *a, const char *name)
 {
-	const char **at = slot((struct asked *)a, name);
-
-	return at ? *at : NULL;
+	return a->given[find_word(a, name)];
 }
 
-void personality_forget(struct asked *a, const char *name)
+static void forget(struct asked *a, const char *name)
 {
-	*slot(a, name) = NULL;
+	a->given[find_word(a, name)] = NULL;
+}
+
+enum side { RECORD = 1, REPORT, BOTH };
+
+/* Takes back the option by which a word was translated. */
+static void take_back(struct asked *a, const char *name, enum side side)
+{
+	const struct word *w = &a->who->word[find_word(a, name)];
+
+	for (int i = 0; i < 2; i++) {
+		const char *words = i ? w->report : w->record;
+		SCOPED(scoped_free) char *option = words ? strndup(words, strcspn(words, " ")) : NULL;
+
+		if (option && side & (i ? REPORT : RECORD))
+			drop_word(i ? &a->report : &a->record, option, strchr(words, '%') ? 1 : 0);
+	}
 }
 
 /* Both programs skip empty entries of a list; a list of only those stays as it is. */
@@ -148,8 +169,8 @@ static void take(struct asked *a, const struct word *w, const char *argument)
 	if (!a->who->perf && !strcmp(w->name, "out") && !strcmp(argument, "-"))
 		argument = "./-";
 	/* turbostat's first --show discards what was enabled before it. */
-	if (!strcmp(w->name, "show") && !personality_given(a, "show"))
-		personality_drop(&a->report, "--enable", 1);
+	if (!strcmp(w->name, "show") && !given(a, "show"))
+		drop_word(&a->report, "--enable", 1);
 	if (!strcmp(w->name, "cpu") ||
 	    (!a->who->perf && (!strcmp(w->name, "show") || !strcmp(w->name, "hide") || !strcmp(w->name, "enable"))))
 		argument = without_empty(argument);
@@ -208,10 +229,10 @@ static void begin(struct asked *a)
 {
 	a->record.n = a->report.n = 0;
 	memset(a->given, 0, sizeof(a->given));
-	personality_add(&a->record, "pmrec");
+	add_word(&a->record, "pmrec");
 	add_words(&a->record, "--quiet --privacy=full -o -", NULL);
 	add_words(&a->record, a->who->record, NULL);
-	personality_add(&a->report, "pmrep");
+	add_word(&a->report, "pmrep");
 	add_words(&a->report, a->who->report, NULL);
 }
 
@@ -236,11 +257,11 @@ static int usage(const struct asked *a, FILE *to)
 /* perf groups digits as the locale does, which often means not at all. */
 static void settle_digits(struct asked *a)
 {
-	if (personality_given(a, "field-separator") || personality_given(a, "json-output"))
+	if (given(a, "field-separator") || given(a, "json-output"))
 		return;
 	setlocale(LC_NUMERIC, "");
 	if (!*localeconv()->thousands_sep)
-		personality_add(&a->report, "--no-big-num");
+		add_word(&a->report, "--no-big-num");
 	setlocale(LC_NUMERIC, "C");
 }
 
@@ -251,6 +272,255 @@ static int wait_for(pid_t pid)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return 0;
+	return status;
+}
+
+/* ---- words that both programs refuse or ignore beside others; the rest is left to recorder and report ---- */
+
+static bool counts_places(const struct asked *a)
+{
+	static const char *const place[] = { "no-aggr",  "per-socket", "per-die", "per-cluster",    "per-cache",
+					     "per-core", "per-node",   "cgroup",  "for-each-cgroup" };
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++)
+		any |= given(a, place[i]) != NULL;
+	return any;
+}
+
+/* Returns what is wrong with words that the recorder and the report would take, or run a command before they refuse;
+ * NULL: nothing. */
+static const char *what_is_wrong(const struct asked *a)
+{
+	const char *interval = given(a, "interval"), *fd = given(a, "log-fd");
+
+	if (!a->who->perf)
+		return interval && strtod(interval, NULL) < .001 ? "--interval: must be at least 0.001 s" : NULL;
+	if (fd && given(a, "output"))
+		return "--output and --log-fd are mutually exclusive: give one";
+	if (fd && (atoi(fd) <= STDIN_FILENO || fcntl(atoi(fd), F_GETFD) < 0))
+		return "--log-fd: the number of an open descriptor above 0 is needed";
+	if (given(a, "big-num") && given(a, "field-separator"))
+		return "--big-num is for the table, not for --field-separator: omit one";
+	if (given(a, "iostat") && given(a, "json-output"))
+		return "--iostat has no JSON; --field-separator separates its columns";
+	if (counts_places(a) && !given(a, "all-cpus") && !given(a, "cpu") &&
+	    (*a->command || given(a, "pid") || given(a, "tid")))
+		return "counts of cgroups and of places need CPUs: add --all-cpus or --cpu";
+	return NULL;
+}
+
+/* perf ignores words that have no effect beside others, or without them; the recorder and the report refuse
+ * them. */
+static void drop_idle(struct asked *a)
+{
+	bool tasks = given(a, "pid") || given(a, "tid");
+
+	if (tasks && (given(a, "all-cpus") || given(a, "cpu"))) {
+		fprintf(stderr, "PID/TID switch overriding %s\n", given(a, "cpu") ? "CPU" : "SYSTEM");
+		take_back(a, "all-cpus", BOTH);
+		take_back(a, "cpu", BOTH);
+	}
+	if (given(a, "pid"))
+		take_back(a, "tid", BOTH);
+	if (!given(a, "output"))
+		take_back(a, "append", BOTH);
+	/* Events of -d add to the others, and need no second word. */
+	if (given(a, "event") || given(a, "metrics")) {
+		take_back(a, "detailed", REPORT);
+		take_back(a, "null", RECORD);
+	}
+	if (!given(a, "topdown"))
+		take_back(a, "td-level", BOTH);
+}
+
+/* Waits for a reader, as they do, and stays open: who opens it later need not wait, and could not be told to end. */
+static int open_fifo(const char *path)
+{
+	sigset_t before;
+	int fd;
+
+	interruptible_begin(&before);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	interruptible_end(&before);
+	return fd;
+}
+
+/* Checks before anything runs whether a file can be written: 0, or 1 with the error printed. */
+static int check_file(const struct asked *a, const char *name)
+{
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	const char *path = given(a, name);
+	struct stat st = { 0 }, link;
+	bool changed, there, fresh;
+	int fd = STDIN_FILENO;
+
+	if (!path || !strcmp(path, "-"))
+		return 0;
+	/* Root may write in other users' directories. */
+	changed = privileges_become_caller();
+	there = !stat(path, &st);
+	fresh = lstat(path, &link);
+	if (there && S_ISFIFO(st.st_mode))
+		fd = open_fifo(path);
+	else if (!there || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		fd = open(path, flags, 0600);
+	if (fd < 0)
+		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
+	else if (fd != STDIN_FILENO && !S_ISFIFO(st.st_mode))
+		close(fd);
+	if (fd > STDIN_FILENO && fresh)
+		unlink(path);
+	privileges_become_self(changed);
+	return fd < 0;
+}
+
+static int check_words(struct asked *a)
+{
+	static const char *const zero[] = { "interval-print", "interval-count", "timeout" };
+	const char *wrong;
+
+	for (size_t i = 0; a->who->perf && i < 3; i++)
+		if (given(a, zero[i]) && !strcmp(given(a, zero[i]), "0")) {
+			forget(a, zero[i]);
+			take_back(a, zero[i], BOTH);
+		}
+	wrong = what_is_wrong(a);
+	if (wrong) {
+		fprintf(stderr, "%s: %s\n", a->who->name, wrong);
+		return a->who->usage_status;
+	}
+	if (a->who->perf)
+		drop_idle(a);
+	return check_file(a, a->who->perf ? "output" : "out") || check_file(a, "keep");
+}
+
+/* ---- perf stat --iostat: traffic of the PCIe ports of Intel's servers. Each IIO PMU counts those of one stack, and
+ * its file die0, die1, ... names the port that it stands for on that die. ---- */
+
+#define IIO "/sys/bus/event_source/devices/uncore_iio_%u"
+
+struct port {
+	unsigned pmu, die, domain, bus;
+};
+
+static int find_ports(const struct root *root, struct port *port)
+{
+	int n = 0;
+
+	for (unsigned pmu = 0; root_exists(root, IIO, pmu); pmu++)
+		for (unsigned die = 0; n < MAX_PORTS; die++) {
+			struct port *p = &port[n];
+			char line[32];
+
+			*p = (struct port){ .pmu = pmu, .die = die };
+			if (root_line(root, line, sizeof(line), IIO "/die%u", pmu, die) ||
+			    sscanf(line, "%x:%x", &p->domain, &p->bus) != 2)
+				break;
+			n++;
+		}
+	return n;
+}
+
+/* Moves the ports of the list to the front, in its order; returns their number. */
+static int choose_ports(struct port *port, int n, const char *list)
+{
+	int chosen = 0;
+
+	for (; *list; list += strcspn(list, ","), list += *list == ',') {
+		unsigned domain, bus;
+		int i = chosen;
+
+		if (sscanf(list, "%x:%2x", &domain, &bus) != 2) {
+			fprintf(stderr, "perf stat: --iostat: '%s' is not a port: domain:bus, such as 0000:3d\n",
+				list);
+			continue;
+		}
+		while (i < n && (port[i].domain != domain || port[i].bus != bus))
+			i++;
+		if (i < n) {
+			struct port found = port[i];
+
+			port[i] = port[chosen];
+			port[chosen++] = found;
+		} else {
+			fprintf(stderr, "perf stat: --iostat: there is no port %04x:%02x\n", domain, bus);
+		}
+	}
+	return chosen;
+}
+
+/* For each PMU: what devices below a port read and write (DATA_REQ_OF_CPU, 0x83), and what CPUs read and write there
+ * (DATA_REQ_BY_CPU, 0xc0), in units of four bytes: Intel Xeon Processor Scalable Family, Uncore Performance
+ * Monitoring Reference Manual, "IIO". */
+static void count_ports(struct asked *a, const struct port *port, int n)
+{
+	static const char *const event[] = { "event=0x83,umask=0x04", "event=0x83,umask=0x01",
+					     "event=0xc0,umask=0x04", "event=0xc0,umask=0x01" };
+	char text[512], ports[32 * MAX_PORTS];
+	size_t len = (size_t)snprintf(ports, sizeof(ports), "--iostat=");
+
+	for (int i = 0; i < n; i++) {
+		int at = 0, first = 0;
+
+		while (port[first].pmu != port[i].pmu)
+			first++;
+		for (size_t k = 0; first == i && k < 4; k++)
+			at += snprintf(text + at, sizeof(text) - (size_t)at,
+				       "%cuncore_iio_%u/%s,ch_mask=0xf,fc_mask=0x7/%s", k ? ',' : '{', port[i].pmu,
+				       event[k], k == 3 ? "}" : "");
+		if (at) {
+			add_word(&a->record, "-e");
+			add_word(&a->record, text);
+		}
+		len += (size_t)snprintf(ports + len, sizeof(ports) - len, "%s%04x:%02x=%u.%u", i ? "," : "",
+					port[i].domain, port[i].bus, port[i].pmu, port[i].die);
+	}
+	add_word(&a->report, ports);
+	add_word(&a->record, "-a");
+}
+
+/* Drops other requests, as perf does. */
+static void drop_others(struct asked *a)
+{
+	static const char *const other[] = { "event",   "metrics",  "detailed", "null",
+					     "topdown", "smi-cost", "pid",      "transaction" };
+
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		if (!given(a, other[i]))
+			continue;
+		fprintf(stderr, "perf stat: --iostat: --%s is ignored\n", other[i]);
+		forget(a, other[i]);
+		take_back(a, other[i], BOTH);
+	}
+}
+
+static int count_iostat(struct asked *a)
+{
+	const char *ports = given(a, "iostat");
+	SCOPED(scoped_free) struct port *port = ports ? calloc(MAX_PORTS + 1, sizeof(*port)) : NULL;
+	SCOPED(root_release) struct root root = { 0 };
+	int n = 0, status = 0;
+
+	if (!ports)
+		return 0;
+	if (!port || root_init(&root, given(a, "root")))
+		abort();
+	n = find_ports(&root, port);
+	if (!n)
+		fputs("perf stat: --iostat: no IIO PMU here says which port it counts; Intel's servers have them\n",
+		      stderr);
+	if (!strcmp(ports, "list"))
+		for (int i = 0; i < n; i++)
+			fprintf(stderr, "S%u-uncore_iio_%u<%04x:%02x>\n", port[i].die, port[i].pmu, port[i].domain,
+				port[i].bus);
+	else if (*ports)
+		n = choose_ports(port, n, ports);
+	status = !n ? a->who->usage_status : strcmp(ports, "list") ? 0 : DONE;
+	if (!status) {
+		drop_others(a);
+		count_ports(a, port, n);
+	}
 	return status;
 }
 
@@ -293,7 +563,7 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 
 static int run(struct asked *a)
 {
-	const char *keep = personality_given(a, "keep");
+	const char *keep = given(a, "keep");
 	int through[2] = { -1, -1 }, on[2] = { -1, -1 }, read_status, kept, code;
 	struct joined j = { 0 };
 	pid_t reader = 0, keeper = 0;
@@ -303,7 +573,7 @@ static int run(struct asked *a)
 		return 1;
 	}
 	/* Start the reader first: it gets ready while the recorder examines the machine. */
-	if (!a->who->perf || !personality_given(a, "quiet"))
+	if (!a->who->perf || !given(a, "quiet"))
 		reader = personality_start_reader(a, keep ? on[0] : through[0]);
 	if (keep)
 		keeper = personality_start_keeper(a, keep, through, reader ? on[1] : -1);
@@ -366,16 +636,16 @@ static int report(struct asked *a, int argc, char **argv)
 		*word = strcmp(*word, "-i") ? *word : (char *)"--input";
 	if (parse(a, argc - (int)(first - argv), first))
 		return usage(a, stderr);
-	input = personality_given(a, "input");
+	input = given(a, "input");
 	input = input ? input : is_pipe(STDIN_FILENO) ? "-" : "perf.data";
 	if (strcmp(input, "-") && access(input, R_OK)) {
 		fprintf(stderr, "%s: cannot read '%s': %s\n", a->who->name, input, strerror(errno));
 		return 1;
 	}
-	if (!personality_given(a, "interval-print") && has_intervals(input))
-		personality_add(&a->report, "--all");
+	if (!given(a, "interval-print") && has_intervals(input))
+		add_word(&a->report, "--all");
 	add_words(&a->report, "--log-fd 2", NULL);
-	personality_add(&a->report, input);
+	add_word(&a->report, input);
 	a->report.word[0] = (char *)"report";
 	return cmd_report((int)a->report.n, a->report.word);
 }
@@ -383,38 +653,38 @@ static int report(struct asked *a, int argc, char **argv)
 /* perf stat record: an output after it is that of the recording. */
 static int parse_record(struct asked *a, int argc, char **argv)
 {
-	const char *text = personality_given(a, "output"), *recording;
+	const char *text = given(a, "output"), *recording;
 
-	personality_forget(a, "output");
+	forget(a, "output");
 	if (parse(a, argc - (int)(a->command - argv), a->command))
 		return -EINVAL;
 	a->records = true;
-	recording = personality_given(a, "output");
-	*slot(a, "output") = text;
-	if (recording || !personality_given(a, "keep"))
-		*slot(a, "keep") = recording ? recording : is_pipe(STDOUT_FILENO) ? "-" : "perf.data";
+	recording = given(a, "output");
+	a->given[find_word(a, "output")] = text;
+	if (recording || !given(a, "keep"))
+		a->given[find_word(a, "keep")] = recording ? recording : is_pipe(STDOUT_FILENO) ? "-" : "perf.data";
 	return 0;
 }
 
 static void add_output(struct asked *a)
 {
-	const char *out = personality_given(a, a->who->perf ? "output" : "out"), *fd = personality_given(a, "log-fd");
+	const char *out = given(a, a->who->perf ? "output" : "out"), *fd = given(a, "log-fd");
 
 	/* In perf, "-" is standard error. */
 	if (out && a->who->perf && !strcmp(out, "-"))
 		out = NULL;
 	if (out) {
-		personality_add(&a->report, "-o");
-		personality_add(&a->report, out);
-		if (!personality_given(a, "append"))
-			personality_add(&a->report, "--overwrite");
+		add_word(&a->report, "-o");
+		add_word(&a->report, out);
+		if (!given(a, "append"))
+			add_word(&a->report, "--overwrite");
 	} else if (a->who->perf) {
-		personality_add(&a->report, "--log-fd");
-		personality_add(&a->report, fd ? fd : "2");
+		add_word(&a->report, "--log-fd");
+		add_word(&a->report, fd ? fd : "2");
 	}
 	if (!a->who->perf)
-		personality_add(&a->report, *a->command ? "--total" : "--all");
-	personality_add(&a->report, "-");
+		add_word(&a->report, *a->command ? "--total" : "--all");
+	add_word(&a->report, "-");
 }
 
 static int personality(const struct personality *who, int argc, char **argv)
@@ -434,35 +704,35 @@ static int personality(const struct personality *who, int argc, char **argv)
 	begin(&a);
 	if (parse(&a, argc, argv))
 		return usage(&a, stderr);
-	if (personality_given(&a, "version")) {
+	if (given(&a, "version")) {
 		fputs("turbostat version 2022.10.04 - pmrec\n", stderr);
 		return 0;
 	}
-	if (personality_given(&a, "help"))
+	if (given(&a, "help"))
 		return usage(&a, who->perf ? stdout : stderr);
 	if (who->perf && *a.command && !strcmp(*a.command, "report"))
 		return report(&a, argc, argv);
 	if (who->perf && *a.command && !strcmp(*a.command, "record") && parse_record(&a, argc, argv))
 		return usage(&a, stderr);
-	status = personality_check(&a);
+	status = check_words(&a);
 	if (!status && who->perf)
-		status = personality_iostat(&a);
+		status = count_iostat(&a);
 	if (status)
 		return status == DONE ? 0 : status;
-	if (!who->perf && (personality_given(&a, "list") || personality_given(&a, "Dump"))) {
+	if (!who->perf && (given(&a, "list") || given(&a, "Dump"))) {
 		add_words(&a.record, "-i 0.001 -n 1", NULL);
 		a.command = (char **)no_command;
 	}
 	/* turbostat counts heads if there is only one row per interval. */
-	if (!personality_given(&a, "Summary"))
-		personality_drop(&a.report, "--header_iterations", 1);
+	if (!given(&a, "Summary"))
+		drop_word(&a.report, "--header_iterations", 1);
 	if (who->perf)
 		settle_digits(&a);
 	add_output(&a);
 	if (*a.command)
-		personality_add(&a.record, "--");
+		add_word(&a.record, "--");
 	for (char **word = a.command; *word; word++)
-		personality_add(&a.record, *word);
+		add_word(&a.record, *word);
 	return run(&a);
 }
 

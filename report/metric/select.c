@@ -240,11 +240,19 @@ static void add_list(struct candidates *c, const char *list)
 	}
 }
 
+/* Whether the word is the name between two dots, or up to one. */
+static bool is_part(const char *name, const char *word)
+{
+	const char *at = strcasestr(name, word), *end = at ? at + strlen(word) : NULL;
+
+	return at && *word && (at == name || at[-1] == '.') && (!*end || *end == '.') && strchr(name, '.');
+}
+
 static int unknown_word(const char *word, const struct binding *b, const struct places *p, struct error *e)
 {
 	const struct pm_counter *text = pm_model_counter_named(p->model, word);
 	SCOPED(scoped_free) struct candidates *c = memory_new(1, sizeof(*c));
-	const char *near;
+	const char *near = NULL;
 
 	if (text && pm_counter_texts(text))
 		return error_set(e, ENOENT, "'%s' has texts, no numbers; pmrep dump --counter prints them", word);
@@ -262,7 +270,11 @@ static int unknown_word(const char *word, const struct binding *b, const struct 
 			add_list(c, t->row[i].aliases);
 			add_list(c, t->row[i].categories);
 		}
-	near = options_nearest(word, c->name, c->n);
+	/* "rss" is a part of task.rss, "mem" of mem.bw. */
+	for (size_t i = 0; i < c->n && !near; i++)
+		near = is_part(c->name[i], word) ? c->name[i] : NULL;
+	if (!near)
+		near = options_nearest(word, c->name, c->n);
 	if (near)
 		error_set(e, ENOENT, "no column is named '%s'; did you mean '%s'? (pmrep list metrics shows all)",
 			  word, near);

@@ -77,6 +77,22 @@ commands_of() {
 	[[ $output == *"--format"* ]]
 	run "$bin/pmrec" --evnet=cycles
 	[[ $output == *"--event"* ]]
+	run -2 "$bin/pmrep" plot rss "$source/samples/loaded.pmr"
+	[[ $output == *"did you mean 'task.rss'?"* ]]
+	run -2 "$bin/pmrep" -s mem "$source/samples/loaded.pmr"
+	[[ $output == *"did you mean 'mem."* ]]
+}
+
+@test "the hint of a wrong option is what the command at hand has" {
+	for wrong in "--sort=value:--sort belongs to pmrep stat" "--json:use --format=json" "--csv:use --format=csv" \
+		"--last=10:use --since=-SECONDS" "--timeout=3:--timeout belongs to pmrec: give it when recording"; do
+		run -2 "$bin/pmrep" "${wrong%%:*}" x.pmr
+		[[ $output == *"${wrong#*:}" ]] || { echo "$output"; return 1; }
+	done
+	run -125 "$bin/pmrec" -F 99 true
+	[[ $output == *"-i 10ms"* ]]
+	run -125 "$bin/pmrec" -g true
+	[[ $output == *"-e '{a,b}'"* ]]
 }
 
 # Words that completion offers for a command line, the last word being the one at the cursor.
