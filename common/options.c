@@ -598,6 +598,20 @@ int options_word(const char *option, const char *arg, const char *const *words, 
 	return err;
 }
 
+static int take_word(const struct option_row *row, const char *arg, unsigned *place, struct error *e)
+{
+	SCOPED(scoped_free) char *names = strdup(row->argument);
+	const char *words[16] = { NULL };
+	char *rest = names;
+	int err;
+
+	for (size_t n = 0; n < 15 && rest; n++)
+		words[n] = strsep(&rest, "|");
+	err = names ? options_word(row->name, arg, words, place, e) : -ENOMEM;
+	*place += (unsigned)row->least;
+	return err;
+}
+
 /* Numbers, durations and sizes. */
 static int take_number(const struct option_row *row, void *member, const char *arg, struct error *e)
 {
@@ -649,13 +663,15 @@ int options_take(const struct option_row *row, void *into, char *arg, struct err
 		++*(unsigned *)member;
 		return 0;
 	case OPTION_TEXT:
+		*(char **)member = arg;
+		return 0;
+	case OPTION_ONE_OF:
 	case OPTION_WORD:
-		if (row->words && arg)
-			err = options_word(row->name, arg, row->words, &place, e);
+		err = arg ? take_word(row, arg, &place, e) : 0;
 		if (!err && row->kind == OPTION_WORD)
 			*(unsigned *)member = place;
 		else if (!err)
-			*(const char **)member = arg ? arg : row->words[place];
+			*(const char **)member = arg ? arg : "";
 		return err;
 	case OPTION_LIST:
 		return options_append((char ***)member, arg);
@@ -781,8 +797,6 @@ static int set_help(void *into, char *arg, struct error *e)
 	return 0;
 }
 
-static const char *const colors[] = { "auto", "always", "never", NULL }; /* enum options_color */
-
 #define OPTIONS_INTO struct options_common
 
 /* Commands without a pager skip the first row. */
@@ -792,7 +806,7 @@ static const struct option_row common_rows[] = {
 	  .optional = true },
 	{ "version", 0, NULL, "print the version and exit", FLAG(version) },
 	{ "color", 0, "auto|always|never", "use colors (auto: on a terminal, unless NO_COLOR is set)",
-	  WORD(color, colors) DEFAULT(OPTIONS_COLOR_ALWAYS), .optional = true },
+	  WORD(color) DEFAULT(OPTIONS_COLOR_ALWAYS), .optional = true },
 	{ 0 },
 };
 

@@ -25,9 +25,10 @@ enum option_kind {
 	OPTION_FLAG,    /* bool: set to true */
 	OPTION_CLEAR,   /* bool: set to false */
 	OPTION_COUNT,   /* unsigned: incremented */
-	OPTION_TEXT,    /* char *: the argument; one of `words`, if there are any */
+	OPTION_TEXT,    /* char *: the argument */
+	OPTION_ONE_OF,  /* the same, one of those that `argument` names ("on|off"); "" if it is left out */
 	OPTION_LIST,    /* char **: appended to a NULL-terminated array, to be freed */
-	OPTION_WORD,    /* unsigned or enum: the argument's index in `words` */
+	OPTION_WORD,    /* unsigned or enum: its place among those, from `least` on */
 	OPTION_NUMBER,  /* unsigned or enum: `number` */
 	OPTION_BITS,    /* unsigned: `number` is or'ed to it */
 	OPTION_AMOUNT,  /* uint32_t or uint64_t: a number from `least` to `most` */
@@ -47,7 +48,6 @@ struct option_row {
 	const char *help;
 	enum option_kind kind;
 	size_t at, size; /* of the member; `size` for OPTION_AMOUNT only */
-	const char *const *words;
 	unsigned number; /* also the value if an optional argument is left out */
 	uint64_t least, most;
 	const char *refusal; /* answers an argument, which is its %s; NULL: the answer of the kind */
@@ -65,9 +65,9 @@ struct option_row {
 #define CLEAR(member)        .kind = OPTION_CLEAR, .at = offsetof(OPTIONS_INTO, member)
 #define COUNT(member)        .kind = OPTION_COUNT, .at = offsetof(OPTIONS_INTO, member)
 #define TEXT(member)         .kind = OPTION_TEXT, .at = offsetof(OPTIONS_INTO, member)
-#define ONE_OF(member, list) .kind = OPTION_TEXT, .at = offsetof(OPTIONS_INTO, member), .words = list
+#define ONE_OF(member)       .kind = OPTION_ONE_OF, .at = offsetof(OPTIONS_INTO, member)
 #define LIST(member)         .kind = OPTION_LIST, .at = offsetof(OPTIONS_INTO, member)
-#define WORD(member, list)   .kind = OPTION_WORD, .at = offsetof(OPTIONS_INTO, member), .words = list
+#define WORD(member)         .kind = OPTION_WORD, .at = offsetof(OPTIONS_INTO, member)
 #define NUMBER(member, n)    .kind = OPTION_NUMBER, .at = offsetof(OPTIONS_INTO, member), .number = n
 #define BITS(member, n)      .kind = OPTION_BITS, .at = offsetof(OPTIONS_INTO, member), .number = n
 #define TIME(member, low)    .kind = OPTION_TIME, .at = offsetof(OPTIONS_INTO, member), .least = low
@@ -81,6 +81,7 @@ struct option_row {
 
 /* After one of those. */
 #define DEFAULT(n)    , .number = n
+#define FIRST(n)      , .least = n
 #define REFUSAL(text) , .refusal = text
 
 /* Rows of a table; a file that defines HOW() leaves out what is done with them. */

@@ -411,7 +411,8 @@ static void run_for_caller(void *ctx, unsigned what, const char *text, int go, i
 	struct recorder *r = ctx;
 	const struct record_options *o = r->options;
 	char *shell[] = { (char *)"/bin/sh", (char *)"-c", what == RUN_PRE ? o->run.pre : o->run.post, NULL };
-	char *report[] = { (char *)"pmrep", o->run.report, (char *)(uintptr_t)text, NULL };
+	char *report[] = { (char *)"pmrep", o->run.report && *o->run.report ? o->run.report : (char *)"show",
+			   (char *)(uintptr_t)text, NULL };
 	struct child_setup setup = r->setup;
 	char since[32];
 

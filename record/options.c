@@ -215,15 +215,6 @@ static int set_label(void *into, char *text, struct error *e)
 	return options_append(&o->output.labels, text);
 }
 
-static const char *const codecs[] = { "packed", "plain", NULL };                  /* enum pm_codec */
-static const char *const thread_words[] = { "auto", "one", "cpu", NULL };         /* enum reader_threads */
-static const char *const task_words[] = { "processes", "threads", NULL };         /* enum task_rows */
-static const char *const sampling_words[] = { "auto", "kernel", "reader", NULL }; /* enum sampling */
-static const char *const cpu_types[] = { "core", "atom", NULL };
-static const char *const privacy_levels[] = { "strict", "default", "full", NULL };
-
-static const char *const reports[] = { "show", "stat", NULL };
-
 #define OPTIONS_INTO struct record_options
 static const struct option_row rows[] = {
 #include "common/options_record.def"

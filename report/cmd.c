@@ -166,9 +166,6 @@ int cmd_run_each(const struct options_spec *spec, int argc, char **argv, void *i
 	return status < 0 ? worst : status;
 }
 
-const char *const cmd_text_formats[] = { "text", "json", NULL };
-const char *const cmd_table_formats[] = { "table", "json", NULL };
-
 int cmd_files(void *into, int n, char **operand, struct error *e)
 {
 	*(struct cmd_files *)into = (struct cmd_files){ operand, n };

@@ -19,9 +19,8 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 /* A whole command: cmd_options(), then `run` with what they filled. The exit code. */
 int cmd_run(const struct options_spec *spec, int argc, char **argv, void *input,
 	    int (*run)(void *input, const struct options_common *common));
-/* Words of --format where there is text for people or json. */
+/* --format=text|json and table|json */
 enum cmd_format { CMD_TEXT, CMD_JSON };
-extern const char *const cmd_text_formats[], *const cmd_table_formats[];
 
 /* The recordings of a command. */
 struct cmd_files {

@@ -32,7 +32,7 @@ struct check {
 #define OPTIONS_INTO struct check
 static const struct option_row rows[] = {
 	{ "quiet", 'q', NULL, "print nothing about good recordings", FLAG(quiet) },
-	{ "format", 0, "text|json", "text (default) or json: one object per file", WORD(format, cmd_text_formats) },
+	{ "format", 0, "text|json", "text (default) or json: one object per file", WORD(format) },
 	{ 0 },
 };
 

@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
 	{ "no-values", 0, NULL, "frames and definitions only", FLAG(d.no_values) },
 	{ "no-definitions", 0, NULL, "frames and values only", FLAG(d.no_definitions) },
 	{ "snapshots", 0, "N", "only the first N snapshots", AMOUNT(snapshots, 1, UINT64_MAX) },
-	{ "format", 0, "text|json", "text (default) or json: one object per line", WORD(format, cmd_text_formats) },
+	{ "format", 0, "text|json", "text (default) or json: one object per line", WORD(format) },
 	{ 0 },
 };
 

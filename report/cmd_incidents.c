@@ -32,14 +32,12 @@ struct asked {
 	uint32_t top;
 };
 
-static const char *const formats[] = { "table", "json", "markdown", NULL };
-
 #define OPTIONS_INTO struct asked
 static const struct option_row rows[] = {
 	{ "top", 0, "N", "at most N incidents per recording (10, for json all; 0: all)",
 	  AMOUNT(top, 0, TOP_UNSAID - 1) },
 	{ "format", 0, "table|json|markdown", "table (default), json: one object per line, or markdown",
-	  WORD(format, formats) },
+	  WORD(format) },
 	{ "since", 0, "TIME", "only from TIME on, as for pmrep show", READ(config.since, read_moment) },
 	{ "until", 0, "TIME", "only up to TIME", READ(config.until, read_moment) },
 	{ 0 },

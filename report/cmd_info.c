@@ -31,8 +31,7 @@ static const struct option_row rows[] = {
 	{ "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
 	{ "pci", 0, NULL,
 	  "only the PCI root ports and where they belong; with --all, also the PMUs and devices of each", FLAG(pci) },
-	{ "format", 0, "text|json", "text (default) or json: one object per file, with everything",
-	  WORD(format, cmd_text_formats) },
+	{ "format", 0, "text|json", "text (default) or json: one object per file, with everything", WORD(format) },
 	{ 0 },
 };
 

@@ -371,7 +371,7 @@ static int assign_operands(struct arguments *a, int n, char **operand, struct er
 
 #define OPTIONS_INTO struct arguments
 static const struct option_row rows[] = {
-	{ "format", 0, "table|json", "table (default) or json", WORD(format, cmd_table_formats) },
+	{ "format", 0, "table|json", "table (default) or json", WORD(format) },
 	{ 0 },
 };
 

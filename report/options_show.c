@@ -68,20 +68,6 @@ static int set_heads(void *into, char *arg, struct error *e)
 	return 0;
 }
 
-static int set_format(void *into, char *arg, struct error *e)
-{
-	struct show_options *o = into;
-	const char *names[16] = { NULL };
-	unsigned i;
-
-	for (i = 0; exporters[i]; i++)
-		names[i] = exporters[i]->name;
-	if (options_word("format", arg, names, &i, e))
-		return -EINVAL;
-	o->format = exporters[i];
-	return 0;
-}
-
 static int set_columns_of_rows(void *into, char *arg, struct error *e)
 {
 	if (export_columns_check(arg, e))
@@ -102,9 +88,6 @@ static int set_header(void *into, char *arg, struct error *e)
 	return err;
 }
 
-static const char *const layouts[] = { "long", "wide", NULL };
-static const char *const times[] = { "", "rfc3339", "epoch-ns", "relative", "local", NULL };
-
 #define PER(level)  NUMBER(per, PM_##level)
 #define MODE(which) NUMBER(pipeline.mode, PIPELINE_##which)
 
@@ -121,6 +104,7 @@ static int operands(void *into, int n, char **operand, struct error *e)
 	o->file = operand;
 	o->n_files = n;
 	o->pipeline.bind.files = o->vendor;
+	o->format = exporters[o->form];
 	return 0;
 }
 
@@ -148,7 +132,6 @@ const struct options_spec show_spec = {
 void show_options_init(struct show_options *o)
 {
 	*o = (struct show_options){
-		.format = exporters[0],
 		.export = { .fd = STDOUT_FILENO, .width = SHOW_WIDTH_UNSAID, .top = EXPORT_TOP_FOLDED },
 		.per = PM_KINDS,
 	};

@@ -11,12 +11,13 @@
 struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
-	const struct sink_ops *format;
-	const char *out;        /* NULL or "-": stdout */
-	const char *when;       /* NULL, or an expression that is waited for */
-	const char *output_dir; /* NULL, or where each recording gets a file */
-	unsigned overwrite;     /* OUTFILE_OVERWRITE or 0 */
-	enum pm_kind per;       /* --per-LEVEL; PM_KINDS: none was requested */
+	unsigned form;                 /* --format: index of exporters */
+	const struct sink_ops *format; /* this one */
+	const char *out;               /* NULL or "-": stdout */
+	const char *when;              /* NULL, or an expression that is waited for */
+	const char *output_dir;        /* NULL, or where each recording gets a file */
+	unsigned overwrite;            /* OUTFILE_OVERWRITE or 0 */
+	enum pm_kind per;              /* --per-LEVEL; PM_KINDS: none was requested */
 	bool spark, list, follow, strict, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
 	char **file;                 /* borrowed of the command line */

@@ -95,7 +95,7 @@ struct run_options {
 	char **command;      /* argv of COMMAND */
 	char *pre, *post;    /* commands of the shell around each run */
 	char *control;       /* --control */
-	char *report;        /* --report: "show" or "stat" */
+	char *report;        /* --report: "show", "stat" or "", which is show */
 	uint64_t timeout_ns; /* 0 = none */
 	unsigned runs;       /* -r */
 	bool quiet, verbose, sync_first;

@@ -75,10 +75,6 @@ static int set_gates(void *into, char *arg, struct error *e)
 	return err == -EINVAL ? error_set(e, EINVAL, "--gate: an empty name") : err;
 }
 
-static const char *const formats[] = {
-	[DIFF_TABLE] = "table", [DIFF_CSV] = "csv", [DIFF_JSON] = "json", [DIFF_MARKDOWN] = "markdown", NULL,
-};
-
 #define OPTIONS_INTO struct diff_options
 #define PER(kind)    BITS(per, 1u << (kind))
 static const struct option_row rows[] = {
@@ -106,7 +102,7 @@ static const struct option_row rows[] = {
 	{ .help = "Places (by default only below a flagged metric):" },
 	OPTIONS_PER(PER, "every"),
 	{ .help = "Output:" },
-	{ "format", 0, "table|csv|json|markdown", "table (default), csv, json or markdown", WORD(format, formats) },
+	{ "format", 0, "table|csv|json|markdown", "table (default), csv, json or markdown", WORD(format) },
 	{ 0 },
 };
 

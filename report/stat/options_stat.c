@@ -146,8 +146,6 @@ static int set_format(void *into, char *arg, struct error *e)
 	return 0;
 }
 
-static const char *const sorts[] = { "none", "value", "name", "running", NULL };
-
 #define AGGR(which) NUMBER(stat.aggr, STAT_##which)
 #define MODE(which) NUMBER(pipeline.mode, PIPELINE_##which)
 

@@ -305,8 +305,9 @@ static void options_store_what_they_are_given(void **state)
 				       four = { "four", .kind = OPTION_BITS, .number = 4,
 						.at = offsetof(OPTIONS_INTO, bits) };
 	static const struct option_row taken[] = {
-		{ "word", .kind = OPTION_WORD, .words = words, .at = offsetof(OPTIONS_INTO, word) },
-		{ "choice", .kind = OPTION_TEXT, .words = words, .at = offsetof(OPTIONS_INTO, text) },
+		{ "word", .kind = OPTION_WORD, .argument = "red|green||blue", .at = offsetof(OPTIONS_INTO, word) },
+		{ "choice", .kind = OPTION_ONE_OF, .argument = "red|green||blue",
+		  .at = offsetof(OPTIONS_INTO, text) },
 		{ "narrow", .kind = OPTION_AMOUNT, .least = 2, .most = 99, .size = 4,
 		  .at = offsetof(OPTIONS_INTO, narrow) },
 		{ "wide", .kind = OPTION_AMOUNT, .least = 1, .most = UINT64_MAX, .size = 8,
@@ -383,7 +384,7 @@ static void options_store_what_they_are_given(void **state)
 		assert_int_equal(err, cases[i].error ? -EINVAL : 0);
 		if (err && !strstr(e.text, cases[i].error))
 			fail_msg("%s", e.text);
-		if (!err && row->kind == OPTION_TEXT)
+		if (!err && row->kind == OPTION_ONE_OF)
 			assert_string_equal(s.text, cases[i].arg);
 		else if (!err)
 			assert_int_equal(row->kind == OPTION_WORD || row->size == 4 ? *(const uint32_t *)at :
