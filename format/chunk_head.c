@@ -159,9 +159,10 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
 	    (h->n_groups && memcmp(h->group, base->group, h->n_groups * sizeof(*h->group)) != 0))
 		cbor_field_ranges(&f, PM_META_GROUPS, h->group, h->n_groups);
 	cbor_field(&f, PM_META_BLOCKS);
-	cbor_add_head(out, CBOR_ARRAY, 4ull * h->n_blocks);
+	cbor_add_head(out, CBOR_ARRAY, 5ull * h->n_blocks);
 	for (uint32_t i = 0; i < h->n_blocks; i++) {
 		cbor_add_uint(out, h->block[i].stored);
+		cbor_add_uint(out, h->block[i].bits);
 		cbor_add_uint(out, h->block[i].raw);
 		cbor_add_uint(out, h->block[i].crc);
 		cbor_add_uint(out, h->block[i].n_groups);
@@ -249,15 +250,16 @@ static void decode_blocks(struct cbor *c, struct chunk_head *h)
 {
 	size_t n = cbor_array(c);
 
-	if (n % 4 || n / 4 > PM_MAX_GROUPS)
+	if (n % 5 || n / 5 > PM_MAX_GROUPS)
 		cbor_fail(c, PM_RULE_PAIRS);
-	else if (chunk_head_room(h, 0, 0, (uint32_t)(n / 4)))
+	else if (chunk_head_room(h, 0, 0, (uint32_t)(n / 5)))
 		c->err = -ENOMEM;
 	h->n_blocks = 0;
-	for (size_t i = 0; i < n / 4 && !c->err; i++) {
+	for (size_t i = 0; i < n / 5 && !c->err; i++) {
 		struct chunk_block *b = &h->block[h->n_blocks++];
 
 		b->stored = take_u32(c, PM_MAX_PAYLOAD);
+		b->bits = take_u32(c, b->stored);
 		b->raw = take_u32(c, PM_MAX_BLOCK_RAW);
 		b->crc = take_u32(c, UINT32_MAX);
 		b->n_groups = take_u32(c, PM_MAX_GROUPS);

@@ -24,7 +24,8 @@ void chunk_base_release(struct chunk_base *b);
 
 struct chunk_block {
 	uint32_t stored; /* bytes in the payload */
-	uint32_t raw;    /* bytes after decompression; 0: stored as they are */
+	uint32_t bits;   /* of them, at the end: those of the matrices, which are stored as they are */
+	uint32_t raw;    /* bytes of the others after decompression; 0: stored as they are */
 	uint32_t crc;    /* CRC-32C of the stored bytes */
 	uint32_t n_groups;
 };

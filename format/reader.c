@@ -96,7 +96,6 @@ void pm_reader_close(struct pm_reader *r)
 	free(r->event);
 	definitions_seen_release(&r->seen);
 	pm_zstd_free(r->zstd);
-	block_scratch_release(&r->scratch);
 	buf_release(&r->body);
 	chunk_head_release(&r->head);
 	chunk_base_release(&r->base);

@@ -239,7 +239,8 @@ static void lose_group(struct pm_reader *r, struct pm_chunk_group *g, struct los
 }
 
 /* Decodes one group of the block; `out` says what became of it. */
-static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct pm_chunk_group *out, struct loss *loss)
+static int take_group(struct pm_reader *r, struct block_cursor *b, uint32_t id, struct pm_chunk_group *out,
+		      struct loss *loss)
 {
 	struct block_rows rows = {
 		.rows = r->head.rows,
@@ -249,11 +250,11 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	};
 	struct reader_group *g = out && reader_wants(r, id) ? reader_group_if(r, id) : NULL;
 	bool chained = g && !r->head.key && g->chain == r->chain;
-	struct cbor start = *c;
+	struct block_cursor start = *b;
 	int err = 0;
 
 	if (!g || all_newer(r, id)) {
-		err = block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
+		err = block_skip(b, rows.codec);
 		return err || !g ? err : stand_in(r, id, out);
 	}
 	rows.before_tick = g->last_tick;
@@ -266,15 +267,15 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 		return err;
 	out->v = g->v;
 	out->stride = rows.rows;
-	err = block_take(c, &r->scratch, &g->layout, &rows, chained ? g->before : NULL, g->v, rows.rows, make_status,
+	err = block_take(b, &g->layout, &rows, chained ? g->before : NULL, g->v, rows.rows, make_status,
 			 (void *[]){ out, g });
 	/* It was selected late, or the row that it depends on was not decoded: it waits for absolute values. */
 	if (err == -ENOLINK) {
 		*out = (struct pm_chunk_group){ .group = id, .absent = true };
 		if (r->torn == r->chain)
 			lose_group(r, out, loss);
-		*c = start;
-		return block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
+		*b = start;
+		return block_skip(b, rows.codec);
 	}
 	if (err)
 		return err;
@@ -331,7 +332,8 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 {
 	struct pm_chunk *chunk = &r->chunk;
 	bool wanted = false, torn;
-	struct cbor c;
+	struct block_cursor at = { .n_bits = b->bits };
+	size_t packed = b->stored - b->bits;
 	int err;
 
 	for (uint32_t i = 0; i < b->n_groups; i++)
@@ -341,15 +343,16 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 	loss->blocks += torn;
 	if (wanted && !r->head.newer && !torn) {
 		r->rule = PM_RULE_BLOCK;
-		if (b->raw / 40000 > b->stored)
+		if (b->raw / 40000 > packed)
 			return -EBADMSG;
-		c = cbor_over(data, b->stored);
+		at.items = cbor_over(data, packed);
+		at.bits = data + packed;
 		if (b->raw) {
 			buf_clear(&r->body);
-			err = pm_zstd_decompress(r->zstd, data, b->stored, b->raw, &r->body);
+			err = pm_zstd_decompress(r->zstd, data, packed, b->raw, &r->body);
 			if (err)
 				return err;
-			c = cbor_over(r->body.data, r->body.len);
+			at.items = cbor_over(r->body.data, r->body.len);
 		}
 	}
 	for (uint32_t i = 0; i < b->n_groups; i++) {
@@ -366,16 +369,20 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 			lose_group(r, out, loss);
 		if (!wanted || torn)
 			continue;
-		err = !r->head.newer             ? take_group(r, &c, id, out, loss) :
+		err = !r->head.newer             ? take_group(r, &at, id, out, loss) :
 		      out && reader_wants(r, id) ? stand_in(r, id, out) :
 						   0;
 		if (err) {
-			r->rule = (enum pm_rule)c.rule;
+			r->rule = (enum pm_rule)at.items.rule;
 			return err;
 		}
 	}
-	err = wanted && !r->head.newer && !torn ? cbor_finish(&c) : 0;
-	r->rule = err ? (enum pm_rule)c.rule : r->rule;
+	if (!wanted || r->head.newer || torn)
+		return 0;
+	if (at.n_bits)
+		cbor_fail(&at.items, PM_RULE_BLOCK);
+	err = cbor_finish(&at.items);
+	r->rule = err ? (enum pm_rule)at.items.rule : r->rule;
 	return err;
 }
 

@@ -157,11 +157,7 @@ int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
 	*in = (struct pm_input){ 0 };
 	pm_model_init(&r->model);
 	r->zstd = pm_zstd_new();
-	err = block_scratch_init(&r->scratch);
-	if (err || !r->zstd)
-		err = error_sys(e, ENOMEM, "reader");
-	if (!err)
-		err = open_at(r, e);
+	err = r->zstd ? open_at(r, e) : error_sys(e, ENOMEM, "reader");
 	if (err) {
 		pm_reader_close(r);
 		return err;

@@ -61,7 +61,6 @@ struct pm_reader {
 	enum pm_rule rule; /* what the last frame broke, if it broke one */
 	struct definitions_seen seen;
 	struct pm_zstd *zstd;
-	struct block_scratch scratch;
 	struct buf body;
 	int err; /* failure of the input, sticks */
 

@@ -20,7 +20,7 @@ int pm_writer_new(struct pm_writer **out, const struct pm_writer_config *config,
 	if (!w->config.zstd_level)
 		w->config.zstd_level = 1;
 	w->zstd = pm_zstd_new();
-	if (!w->zstd || block_scratch_init(&w->scratch)) {
+	if (!w->zstd) {
 		pm_writer_free(w);
 		return error_sys(e, ENOMEM, "writer");
 	}
@@ -39,7 +39,8 @@ void pm_writer_free(struct pm_writer *w)
 	buf_release(&w->body);
 	buf_release(&w->packed);
 	buf_release(&w->frame);
-	buf_release(&w->block);
+	buf_release(&w->block.items);
+	buf_release(&w->block.bits);
 	buf_release(&w->payload);
 	buf_release(&w->events);
 	block_scratch_release(&w->scratch);

@@ -109,31 +109,37 @@ static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint3
 	return 0;
 }
 
+static void clear_block(struct pm_writer *w)
+{
+	buf_clear(&w->block.items);
+	buf_clear(&w->block.bits);
+}
+
 static int close_block(struct pm_writer *w, uint32_t n_groups)
 {
+	const struct buf *items = &w->block.items, *bits = &w->block.bits;
 	struct chunk_block *b = &w->head.block[w->head.n_blocks++];
 	size_t start = w->payload.len;
-	int err = 0;
+	int err = items->err ? items->err : bits->err;
 
-	*b = (struct chunk_block){ .n_groups = n_groups };
-	if (w->block.err)
-		return w->block.err;
+	*b = (struct chunk_block){ .n_groups = n_groups, .bits = (uint32_t)bits->len };
 	/* The plain codec is for readers that know only CBOR. */
-	if (w->head.codec != PM_CODEC_PLAIN && w->block.len > 24)
-		err = pm_zstd_compress(w->zstd, w->block.data, w->block.len, w->config.zstd_level, &w->payload);
+	if (!err && w->head.codec != PM_CODEC_PLAIN && items->len > 24)
+		err = pm_zstd_compress(w->zstd, items->data, items->len, w->config.zstd_level, &w->payload);
 	if (err)
 		return err;
-	if (w->payload.len > start && w->payload.len - start < w->block.len) {
-		b->raw = (uint32_t)w->block.len;
+	if (w->payload.len > start && w->payload.len - start < items->len) {
+		b->raw = (uint32_t)items->len;
 	} else {
 		w->payload.len = start;
-		buf_add(&w->payload, w->block.data, w->block.len);
+		buf_add(&w->payload, items->data, items->len);
 	}
+	buf_add(&w->payload, bits->data, bits->len);
 	if (w->payload.err)
 		return w->payload.err;
 	b->stored = (uint32_t)(w->payload.len - start);
 	b->crc = crc32c(w->payload.data + start, b->stored);
-	buf_clear(&w->block);
+	clear_block(w);
 	return 0;
 }
 
@@ -148,7 +154,7 @@ static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
 	uint32_t in_block = 0;
 	int err = 0;
 
-	buf_clear(&w->block);
+	clear_block(w);
 	buf_clear(&w->payload);
 	w->head.n_blocks = 0;
 	for (uint32_t i = 0; i < w->head.n_groups && !err; i++) {
@@ -157,7 +163,7 @@ static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
 		bool follows = !w->head.key && own->chain == w->chain;
 		bool large = raw_size(own, chunk->rows) >= BLOCK_OWN;
 
-		if (in_block && (large || w->block.len >= BLOCK_SHARED_MAX)) {
+		if (in_block && (large || w->block.items.len + w->block.bits.len >= BLOCK_SHARED_MAX)) {
 			err = close_block(w, in_block);
 			in_block = 0;
 		}

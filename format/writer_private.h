@@ -90,7 +90,8 @@ struct pm_writer {
 	bool again;        /* a key chunk has followed KEY_ONCE chunks */
 	unsigned apart;    /* chunks still to be key chunks, because depending saved too little */
 	bool break_asked, finished;
-	struct buf block, payload;
+	struct block block;
+	struct buf payload;
 
 	struct index_builder index;
 	uint64_t index_offset; /* of the newest index frame; 0: none */

@@ -18,7 +18,7 @@ void layout_release(struct layout *l)
 static void add_band(struct layout *l, uint32_t columns, uint8_t bits, uint8_t type, uint32_t ref, uint32_t refs)
 {
 	l->type[l->n_bands] = type;
-	l->band[l->n_bands++] = (struct pm_band){ columns, bits, type == PM_F64, ref, refs };
+	l->band[l->n_bands++] = (struct pm_band){ columns, bits, ref, refs };
 	l->columns += columns;
 }
 
@@ -110,15 +110,8 @@ int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_g
 	return 0;
 }
 
-int block_scratch_init(struct block_scratch *s)
-{
-	*s = (struct block_scratch){ .packer = pm_packer_new() };
-	return s->packer ? 0 : -ENOMEM;
-}
-
 void block_scratch_release(struct block_scratch *s)
 {
-	pm_packer_free(s->packer);
 	buf_release(&s->matrix);
 	buf_release(&s->status);
 	free(s->v);
@@ -240,17 +233,19 @@ static void add_plain(struct buf *out, const struct layout *l, const uint64_t *v
 	}
 }
 
-static void add_packed(struct buf *out, struct block_scratch *s, const struct pm_matrix *m, bool fresh)
+static void add_packed(struct block *out, struct block_scratch *s, const struct pm_matrix *m, bool fresh)
 {
+	size_t bits = out->bits.len;
 	int err;
 
 	buf_clear(&s->matrix);
-	err = pm_pack(s->packer, m, &s->matrix);
-	if (err && !out->err)
-		out->err = err;
+	err = pm_pack(m, &s->matrix, &out->bits);
+	if (err && !out->items.err)
+		out->items.err = err;
 	if (fresh && s->matrix.len)
-		s->matrix.data[0] |= PM_FORM_FRESH;
-	cbor_add_bytes(out, s->matrix.data, s->matrix.len);
+		s->matrix.data[0] |= PM_MATRIX_FRESH;
+	cbor_add_uint(&out->items, out->bits.len - bits);
+	cbor_add_bytes(&out->items, s->matrix.data, s->matrix.len);
 }
 
 void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *after)
@@ -265,7 +260,7 @@ void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *afte
 	}
 }
 
-int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
+int block_add(struct block *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after)
 {
 	struct pm_matrix m = {
@@ -293,13 +288,13 @@ int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, 
 		m.stride = rows->rows;
 	}
 	if (rows->codec == PM_CODEC_PLAIN)
-		add_plain(out, l, m.v, m.stride, m.rows);
+		add_plain(&out->items, l, m.v, m.stride, m.rows);
 	else
 		add_packed(out, s, &m, rows->dependent && !before);
-	cbor_add_head(out, CBOR_ARRAY, 3 * stretches);
-	buf_add(out, s->status.data, s->status.len);
+	cbor_add_head(&out->items, CBOR_ARRAY, 3 * stretches);
+	buf_add(&out->items, s->status.data, s->status.len);
 	row_after(l, &m, after);
-	return out->err ? out->err : s->status.err;
+	return out->items.err ? out->items.err : s->status.err;
 }
 
 static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, uint64_t *v, size_t stride)
@@ -321,22 +316,38 @@ static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, ui
 	}
 }
 
-static void take_packed(struct cbor *c, struct block_scratch *s, const struct pm_matrix *m, bool dependent)
+/* The bits of the next matrix; NULL: there are not so many. */
+static const uint8_t *take_bits(struct block_cursor *b, uint64_t *len)
 {
+	const uint8_t *bits = b->bits;
+
+	*len = cbor_uint(&b->items);
+	if (!b->items.err && *len > b->n_bits)
+		cbor_fail(&b->items, PM_RULE_BLOCK);
+	if (b->items.err)
+		return NULL;
+	b->bits += *len;
+	b->n_bits -= *len;
+	return bits;
+}
+
+static void take_packed(struct block_cursor *b, const struct pm_matrix *m, bool dependent)
+{
+	uint64_t n_bits;
 	size_t len;
-	const uint8_t *data = cbor_bytes(c, &len);
+	const uint8_t *bits = take_bits(b, &n_bits), *lengths = cbor_bytes(&b->items, &len);
 	int err;
 
-	if (c->err)
+	if (b->items.err)
 		return;
-	if (dependent && !m->before && len && !(data[0] & PM_FORM_FRESH))
+	if (dependent && !m->before && len && !(*lengths & PM_MATRIX_FRESH))
 		err = -ENOLINK;
 	else
-		err = pm_unpack(s->packer, m, data, len);
+		err = pm_unpack(m, lengths, len, bits, n_bits);
 	if (err == -EBADMSG)
-		cbor_fail(c, PM_RULE_PACKED);
+		cbor_fail(&b->items, PM_RULE_PACKED);
 	else if (err)
-		c->err = err;
+		b->items.err = err;
 }
 
 static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, size_t stride, block_status_fn make,
@@ -369,30 +380,36 @@ static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, s
 	}
 }
 
-int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, const struct block_rows *rows,
-	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx)
+int block_skip(struct block_cursor *b, enum pm_codec codec)
+{
+	uint64_t n_bits;
+
+	if (codec != PM_CODEC_PLAIN)
+		take_bits(b, &n_bits);
+	cbor_skip(&b->items);
+	cbor_skip(&b->items);
+	return b->items.err;
+}
+
+int block_take(struct block_cursor *b, const struct layout *l, const struct block_rows *rows, const uint64_t *before,
+	       uint64_t *v, size_t stride, block_status_fn status, void *ctx)
 {
 	struct pm_matrix m = {
+		.band = l->band,
+		.n_bands = l->n_bands,
 		.rows = rows->rows,
 		.stride = stride,
 		.v = v,
 		.tick = rows->tick,
 		.before = before,
+		.growth = before ? before + l->columns : NULL,
 		.before_tick = rows->before_tick,
 	};
 
-	if (!v) {
-		cbor_skip(c);
-		cbor_skip(c);
-		return c->err;
-	}
-	m.band = l->band;
-	m.n_bands = l->n_bands;
-	m.growth = before ? before + l->columns : NULL;
 	if (rows->codec == PM_CODEC_PLAIN)
-		take_plain(c, l, rows->rows, v, stride);
+		take_plain(&b->items, l, rows->rows, v, stride);
 	else
-		take_packed(c, s, &m, rows->dependent);
-	take_status(c, l, rows->rows, stride, status, ctx);
-	return c->err;
+		take_packed(b, &m, rows->dependent);
+	take_status(&b->items, l, rows->rows, stride, status, ctx);
+	return b->items.err;
 }

@@ -20,14 +20,25 @@ struct layout {
 int layout_init(struct layout *l, const struct pm_model *m, const struct pm_group *g);
 void layout_release(struct layout *l);
 
-/* Scratch memory of either side. _init(): 0 or -ENOMEM. */
+/* A block that is being written: two items a group or three, which zstd makes smaller, and bits, which it does
+ * not. */
+struct block {
+	struct buf items, bits;
+};
+
+/* What is left of a block that is being read. */
+struct block_cursor {
+	struct cbor items;
+	const uint8_t *bits;
+	size_t n_bits; /* bytes */
+};
+
+/* Scratch memory of a writer. */
 struct block_scratch {
-	struct pm_packer *packer;
 	struct buf matrix, status;
 	uint64_t *v; /* a copy in which missing values are filled in */
 	size_t v_cap;
 };
-int block_scratch_init(struct block_scratch *s);
 void block_scratch_release(struct block_scratch *s);
 
 /* What all groups of a chunk share. */
@@ -41,7 +52,7 @@ struct block_rows {
 
 /* Appends the group. `before` is the row before, or NULL: it starts from absolute values; `after` is the last row
  * afterwards, and may be the same memory. Both have one value a column, then one growth a column. 0 or -ENOMEM. */
-int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
+int block_add(struct block *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after);
 /* The last row of a matrix as the row before of the next one; may be the memory of m->before. */
 void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *after);
@@ -50,9 +61,11 @@ void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *afte
  */
 int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
 		    uint64_t before_tick);
-/* Reads one group at the cursor into `v` (columns x stride), or skips it if `v` is NULL. -ENOLINK: the bytes need a
- * row before, and `before` is NULL. `status` is made on demand: called with the cell count when the first missing
- * value comes, gives zeroed cells or NULL (no memory). 0, -EBADMSG or -ENOMEM, which the cursor keeps. */
+/* Reads one group at the cursor into `v` (columns x stride). -ENOLINK: the bytes need a row before, and `before` is
+ * NULL. `status` is made on demand: called with the cell count when the first missing value comes, gives zeroed cells
+ * or NULL (no memory). 0, -EBADMSG or -ENOMEM, which the cursor keeps. */
 typedef uint16_t *(*block_status_fn)(void *ctx, size_t cells);
-int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, const struct block_rows *rows,
-	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx);
+int block_take(struct block_cursor *b, const struct layout *l, const struct block_rows *rows, const uint64_t *before,
+	       uint64_t *v, size_t stride, block_status_fn status, void *ctx);
+/* Passes over one group. 0, or -EBADMSG, which the cursor keeps. */
+int block_skip(struct block_cursor *b, enum pm_codec codec);

@@ -6,16 +6,16 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/buf.h"
 
+#define PM_MATRIX_ROWS 128 /* at most */
+
 struct pm_band {
 	uint32_t columns; /* > 0 */
 	uint8_t bits;     /* width of the counter, 1-64: differences are taken modulo 2^bits */
-	bool real;        /* bits of doubles, 64 each */
 	/* Column-wise reference that the values lie close to: the value of column c is predicted from the column
 	 * `ref_first + (ref_columns == 1 ? 0 : c)` of the same matrix, in the same row. begin refers to the ticks,
 	 * end and enabled to begin, running and perf's clocks to enabled. PM_NO_REF: none. PM_REF_TICK: the ticks. */
@@ -28,7 +28,7 @@ struct pm_band {
 struct pm_matrix {
 	const struct pm_band *band;
 	uint32_t n_bands;
-	uint32_t rows; /* 1 ... 128 */
+	uint32_t rows; /* 1 ... PM_MATRIX_ROWS */
 	size_t stride; /* value of column c, row r: v[c * stride + r] */
 	uint64_t *v;
 	const uint64_t *tick; /* [rows] */
@@ -39,9 +39,9 @@ struct pm_matrix {
 	uint64_t before_tick;
 };
 
-/* Beside the form, in the first byte: the matrix starts from absolute values although the chunk depends on another.
- */
-#define PM_FORM_FRESH 16
+/* First byte of the lengths. */
+#define PM_MATRIX_FRESH 1 /* the matrix starts from absolute values although the chunk depends on another */
+#define PM_MATRIX_KINDS 2 /* the kinds of bands follow; without them, all are of the usual one */
 
 /* By how much a number is expected to grow: as much as last time. After a 0 nothing is known. */
 static inline uint64_t pm_growth(uint64_t before, uint64_t v)
@@ -49,17 +49,8 @@ static inline uint64_t pm_growth(uint64_t before, uint64_t v)
 	return before ? v - before : 0;
 }
 
-struct pm_packer; /* scratch memory, reused by all calls of a thread */
-struct pm_packer *pm_packer_new(void);
-void pm_packer_free(struct pm_packer *p);
-
-/* Appends the coded matrix. 0, -ENOMEM, -EINVAL (rows). From 16 rows on zstd makes it smaller; below, where blocks
- * run across columns, it rarely does. */
-int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
-/* Fills m->v from exactly `len` bytes. 0, -EBADMSG (malformed: never reads or writes out of bounds), -ENOMEM. */
-int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const void *data, size_t len);
-
-/* For tests and benchmarks: 0 = choose what the CPU offers, 1 = portable C, 2 = AVX2. A level that
- * this CPU lacks falls back. */
-void pm_packer_force(struct pm_packer *p, int level);
-const char *pm_packer_level(const struct pm_packer *p);
+/* Appends the coded matrix: to `lengths` what zstd makes much smaller, a byte a number; to `bits` what nothing makes
+ * smaller. 0, -ENOMEM, -EINVAL (rows). */
+int pm_pack(const struct pm_matrix *m, struct buf *lengths, struct buf *bits);
+/* Fills m->v from exactly these bytes. 0, or -EBADMSG (malformed: never reads or writes out of bounds). */
+int pm_unpack(const struct pm_matrix *m, const void *lengths, size_t len, const void *bits, size_t bits_len);

@@ -1,8 +1,7 @@
 /*
  * How small and how fast packed columns are, on synthetic counters (gen.h), zstd included.
  *
- *   bench_codec [ROWS-A-CHUNK [LEVEL]]     100: a second at 10 ms; level 1-3 of pm_packer_force(), all if not
- * given
+ *   bench_codec [ROWS-A-CHUNK]     100: a second at 10 ms
  *
  * The yardstick of size is the order-0 entropy of the same columns' deltas, by the m-spacing estimator: with
  * the n deltas of a column sorted, H = mean of log2((n + 1) / m * (x[i+m] - x[i])) + log2(m) - digamma(m) /
@@ -30,7 +29,7 @@
 
 struct chunk {
 	struct pm_matrix m;
-	struct buf packed, coded;
+	struct buf packed, coded, bits;
 	uint64_t *tick, *before, *out;
 };
 
@@ -41,7 +40,6 @@ struct bench {
 	size_t columns;
 	struct chunk *chunk;
 	uint64_t *raw, *copy, *ticks, *before;
-	struct pm_packer *packer;
 	struct pm_zstd *zstd;
 	struct buf scratch;
 };
@@ -172,10 +170,9 @@ static void bench_init(struct bench *b, uint32_t rows)
 	b->ticks = get((size_t)rows * b->n_chunks * sizeof(uint64_t));
 	b->before = get((size_t)b->n_chunks * b->columns * 2 * sizeof(uint64_t));
 	b->chunk = get(b->n_chunks * sizeof(*b->chunk));
-	b->packer = pm_packer_new();
 	b->zstd = pm_zstd_new();
 	g = gen_new(&b->config);
-	if (!b->packer || !b->zstd || !g)
+	if (!b->zstd || !g)
 		must(-12, "setup");
 	for (uint32_t i = 0; i < b->n_chunks; i++) {
 		struct chunk *c = &b->chunk[i];
@@ -216,9 +213,9 @@ static void bench_release(struct bench *b)
 	for (uint32_t i = 0; i < b->n_chunks; i++) {
 		buf_release(&b->chunk[i].packed);
 		buf_release(&b->chunk[i].coded);
+		buf_release(&b->chunk[i].bits);
 	}
 	buf_release(&b->scratch);
-	pm_packer_free(b->packer);
 	pm_zstd_free(b->zstd);
 	free(b->chunk);
 	free(b->before);
@@ -246,8 +243,9 @@ static double time_encode(struct bench *b, double *alone)
 		double from = now();
 
 		buf_clear(&c->packed);
+		buf_clear(&c->bits);
 		buf_clear(&c->coded);
-		must(pm_pack(b->packer, &c->m, &c->packed), "pm_pack");
+		must(pm_pack(&c->m, &c->packed, &c->bits), "pm_pack");
 		packing += now() - from;
 		must(pm_zstd_compress(b->zstd, c->packed.data, c->packed.len, 1, &c->coded), "pm_zstd_compress");
 	}
@@ -269,7 +267,7 @@ static double time_decode(struct bench *b, double *alone)
 		must(pm_zstd_decompress(b->zstd, c->coded.data, c->coded.len, c->packed.len, &b->scratch),
 		     "pm_zstd_decompress");
 		from = now();
-		must(pm_unpack(b->packer, &m, b->scratch.data, b->scratch.len), "pm_unpack");
+		must(pm_unpack(&m, b->scratch.data, b->scratch.len, c->bits.data, c->bits.len), "pm_unpack");
 		unpacking += now() - from;
 	}
 	*alone = unpacking;
@@ -284,7 +282,7 @@ int main(int argc, char **argv)
 	struct bench b;
 
 	if (rows < 1 || rows > 128) {
-		fputs("usage: bench_codec [ROWS-A-CHUNK [LEVEL]]; rows 1 to 128\n", stderr);
+		fputs("usage: bench_codec [ROWS-A-CHUNK]; rows 1 to 128\n", stderr);
 		return 2;
 	}
 	bench_init(&b, rows);
@@ -294,27 +292,21 @@ int main(int argc, char **argv)
 	printf("%u CPUs x %u counters, %u chunks of %u rows, %.1f MB raw\n", cpus, GEN_COUNTERS, b.n_chunks, rows,
 	       raw / 1e6);
 	time_memcpy(&b);
-	for (int level = argc > 2 ? atoi(argv[2]) : 1; level <= (argc > 2 ? atoi(argv[2]) : 3); level++) {
-		static const char *const what[] = { "encode", "decode" };
-
-		pm_packer_force(b.packer, level);
-		for (int way = 0; way < 2; way++) {
-			for (int round = 0; round < ROUNDS; round++) {
-				copies[round] = time_memcpy(&b);
-				seconds[round] =
-					way ? time_decode(&b, &parts[round]) : time_encode(&b, &parts[round]);
-			}
-			if (way && memcmp(b.raw, b.copy, (size_t)raw))
-				must(-74, "comparison");
-			copy = median(copies, ROUNDS);
-			printf("%-9s %s: %5.2f GB/s = %.3f of memcpy (%.2f GB/s); without zstd %5.2f GB/s\n",
-			       pm_packer_level(b.packer), what[way], raw / median(seconds, ROUNDS) / 1e9,
-			       copy / median(seconds, ROUNDS), raw / copy / 1e9, raw / median(parts, ROUNDS) / 1e9);
+	for (int way = 0; way < 2; way++) {
+		for (int round = 0; round < ROUNDS; round++) {
+			copies[round] = time_memcpy(&b);
+			seconds[round] = way ? time_decode(&b, &parts[round]) : time_encode(&b, &parts[round]);
 		}
+		if (way && memcmp(b.raw, b.copy, (size_t)raw))
+			must(-74, "comparison");
+		copy = median(copies, ROUNDS);
+		printf("%s: %5.2f GB/s = %.3f of memcpy (%.2f GB/s); without zstd %5.2f GB/s\n",
+		       way ? "decode" : "encode", raw / median(seconds, ROUNDS) / 1e9, copy / median(seconds, ROUNDS),
+		       raw / copy / 1e9, raw / median(parts, ROUNDS) / 1e9);
 	}
 	for (uint32_t i = 0; i < b.n_chunks; i++) {
-		packed += (double)b.chunk[i].packed.len;
-		coded += (double)b.chunk[i].coded.len;
+		packed += (double)b.chunk[i].packed.len + (double)b.chunk[i].bits.len;
+		coded += (double)b.chunk[i].coded.len + (double)b.chunk[i].bits.len;
 	}
 	times = entropy(&b, 0, 2 * cpus, true);
 	plain = entropy(&b, 0, 2 * cpus, false);

@@ -45,9 +45,9 @@ class Bomb(Recording):
         block = cbor2.dumps([cbor2.CBORTag(71, struct.pack("<%dQ" % len(b), *(x % 2**64 for x in b))) for b in bands]) + cbor2.dumps([])
         small = PACKER.compress(block)
         more = [b - a - SECOND for a, b in zip(ticks, ticks[1:])]
-        blocks, groups = [len(small), len(block), decode.crc32c(small), 1], [group, 1]
+        blocks, groups = [len(small), 0, len(block), decode.crc32c(small), 1], [group, 1]
         if lost:
-            small, blocks, groups = small + b"\x80", blocks + [1, 0, decode.crc32c(b"\x80"), 1], groups + [lost, 1]
+            small, blocks, groups = small + b"\x80", blocks + [1, 0, 0, decode.crc32c(b"\x80"), 1], groups + [lost, 1]
         self.frame(CHUNK, small, {2: 1, 7: len(ticks), 8: SECOND, 9: ticks[0], **({10: more} if any(more) else {}),
                                   14: [ticks[0], ticks[0], ticks[0], 0], 16: groups, 17: blocks,
                                   300: realtime or 1_750_000_000 * SECOND + ticks[0] - START})
@@ -447,7 +447,7 @@ def groups_named(r):
     r.begin()
     simple(r)
     for tick in ticks_of(300, start=START + 10 * SECOND):
-        r.frame(CHUNK, b"\x80", {2: 1, 8: SECOND, 9: tick, 14: [tick, tick, tick, 0], 16: [5, MIB], 17: [1, 0, decode.crc32c(b"\x80"), MIB]})
+        r.frame(CHUNK, b"\x80", {2: 1, 8: SECOND, 9: tick, 14: [tick, tick, tick, 0], 16: [5, MIB], 17: [1, 0, 0, decode.crc32c(b"\x80"), MIB]})
 
 
 def kinds(r):
@@ -490,7 +490,7 @@ def counts_huge(r):
         r.body(INSTANCES, {1: START, 2: [1, n], 3: [{1: 7, 2: 0}]})
         r.body(CONFIG, {1: [{1: "x", 2: START, 3: 7, 4: [0, n], 50: 1}]})
         r.body(TOPOLOGY, {1: START, 2: [n], 3: [n], 6: [n], 12: [n], 13: [n], 15: [1]})
-        r.frame(CHUNK, b"", {2: 1, 7: n, 8: SECOND, 9: START, 14: [START] * 4, 16: [1, n], 17: [0, n, 0, n]})
+        r.frame(CHUNK, b"", {2: 1, 7: n, 8: SECOND, 9: START, 14: [START] * 4, 16: [1, n], 17: [0, 0, n, 0, n]})
 
 
 def cycles(r):
@@ -551,7 +551,7 @@ def chunks_tiny(r):
     for i in range(8000):
         tick = START + (i + 5) * SECOND
         r.frame(CHUNK, block, {2: 1, 5: 1 + i // 7, 6: 1 + i // 3, 8: SECOND, 9: tick, 14: [tick, tick - i * 10**8, tick + i * 10**9, i * 2**40], 16: [1, 1],
-                               17: [len(block), 0, decode.crc32c(block), 1], 300: (i * 7919 % 997) * 10**15})
+                               17: [len(block), 0, 0, decode.crc32c(block), 1], 300: (i * 7919 % 997) * 10**15})
 
 
 def floods(r):
@@ -564,7 +564,7 @@ def floods(r):
             r.frame(kind, zeros, {2: 1, 3: raw})
             r.frame(kind, zeros, {2: 2, 3: raw})
     for raw in (10, 256 << 20, 2**32):
-        r.frame(CHUNK, zeros, {2: 1, 7: 1, 8: SECOND, 9: START + 9 * SECOND, 14: [START] * 4, 16: [1, 1], 17: [len(zeros), raw, decode.crc32c(zeros), 1]})
+        r.frame(CHUNK, zeros, {2: 1, 7: 1, 8: SECOND, 9: START + 9 * SECOND, 14: [START] * 4, 16: [1, 1], 17: [len(zeros), 0, raw, decode.crc32c(zeros), 1]})
 
 
 def names_odd(r):
@@ -589,7 +589,7 @@ def clocks_wild(r):
         t = START + (3 + 2 * i) * SECOND
         block = cbor2.dumps([cbor2.CBORTag(71, struct.pack("<2Q", *b)) for b in ([t + 100, t + SECOND], [t + 350, t + SECOND + 9], [i, i + 5])]) + cbor2.dumps([])
         wild = [odd.choice((0, 1, t, t + 10**18, 2**64 - 1, 2**63)) for _ in range(4)]
-        r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, decode.crc32c(block), 1], 300: wild[0]})
+        r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
 BOMBS = [texts, texts_again, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, perf_wildcard, pmus_of_cores, pci, perf_cpus, registers, groups_many, groups_lost, group_churn,

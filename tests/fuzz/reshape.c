@@ -33,6 +33,8 @@ struct part {
 
 struct block {
 	struct part part;
+	uint8_t *bits; /* owned */
+	size_t n_bits;
 	bool packed;
 	uint64_t groups;
 };
@@ -276,21 +278,27 @@ static void blocks_read(struct shape *s, struct frame *f, const uint8_t *payload
 {
 	const struct node *list = value_of(map_of(&f->meta), PM_META_BLOCKS);
 
-	if (!list || list->major != CBOR_ARRAY || list->n % 4) {
+	if (!list || list->major != CBOR_ARRAY || list->n % 5) {
 		part_read(&f->body, payload, len);
 		return;
 	}
-	f->block = calloc(list->n / 4 + 1, sizeof(*f->block));
-	for (size_t i = 0; f->block && i < list->n; i += 4) {
-		size_t stored = (size_t)list->kid[i]->argument, raw = (size_t)list->kid[i + 1]->argument;
+	f->block = calloc(list->n / 5 + 1, sizeof(*f->block));
+	for (size_t i = 0; f->block && i < list->n; i += 5) {
+		size_t stored = (size_t)list->kid[i]->argument, bits = (size_t)list->kid[i + 1]->argument;
+		size_t raw = (size_t)list->kid[i + 2]->argument, items = stored - bits;
 		struct block *b = &f->block[f->n_blocks];
 		struct buf body = BUF_INIT;
 
-		if (stored > len)
+		if (stored > len || bits > stored)
 			break;
-		b->groups = list->kid[i + 3]->argument;
-		b->packed = raw && !pm_zstd_decompress(s->zstd, payload, stored, raw, &body);
-		part_read(&b->part, b->packed ? body.data : payload, b->packed ? body.len : stored);
+		b->bits = malloc(bits + 1);
+		if (!b->bits)
+			break;
+		memcpy(b->bits, payload + items, bits);
+		b->n_bits = bits;
+		b->groups = list->kid[i + 4]->argument;
+		b->packed = raw && !pm_zstd_decompress(s->zstd, payload, items, raw, &body);
+		part_read(&b->part, b->packed ? body.data : payload, b->packed ? body.len : items);
 		f->n_blocks++;
 		payload += stored;
 		len -= stored;
@@ -371,8 +379,10 @@ void shape_free(struct shape *s)
 
 		part_release(&f->meta);
 		part_release(&f->body);
-		for (size_t k = 0; k < f->n_blocks; k++)
+		for (size_t k = 0; k < f->n_blocks; k++) {
 			part_release(&f->block[k].part);
+			free(f->block[k].bits);
+		}
 		free(f->block);
 		free(f);
 	}
@@ -399,12 +409,17 @@ static void blocks_write(struct shape *s, struct frame *f, struct buf *payload)
 	struct node *list = node_new(CBOR_ARRAY, 0);
 
 	for (size_t i = 0; i < f->n_blocks; i++) {
-		size_t before = payload->len, raw = put_packed(s, &f->block[i].part, f->block[i].packed, payload);
-		const uint64_t row[] = { payload->len - before, raw,
-					 crc32c(payload->data + before, payload->len - before), f->block[i].groups };
+		const struct block *b = &f->block[i];
+		size_t start = payload->len, raw = put_packed(s, &b->part, b->packed, payload);
 
-		for (int k = 0; k < 4; k++)
+		buf_add(payload, b->bits, b->n_bits);
+		for (int k = 0; k < 5; k++) {
+			const size_t stored = payload->len - start;
+			const uint64_t row[] = { stored, b->n_bits, raw, crc32c(payload->data + start, stored),
+						 b->groups };
+
 			push(&list->kid, &list->n, &list->cap, node_new(CBOR_UINT, row[k]));
+		}
 	}
 	if (map_of(&f->meta))
 		put_value(map_of(&f->meta), PM_META_BLOCKS, list);

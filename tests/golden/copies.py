@@ -182,7 +182,7 @@ def two_groups(path, n=6):
             blocks.append(cbor2.dumps(arrays) + cbor2.dumps([]))
         r.frame(encode.CHUNK, b"".join(blocks),
                 {2: 1, 7: 2, 8: SECOND, 9: ticks[0], 11: 2 * k, 14: [ticks[0], ticks[0] + 5, ticks[0] + 7, 0], 16: [1, 2],
-                 17: [x for b in blocks for x in (len(b), 0, decode.crc32c(b), 1)], 300: encode.REALTIME + ticks[0] - encode.START})
+                 17: [x for b in blocks for x in (len(b), 0, 0, decode.crc32c(b), 1)], 300: encode.REALTIME + ticks[0] - encode.START})
         ends.append(len(r.data) - 5)
     r.end()
     r.save(path)

@@ -140,7 +140,7 @@ class Recording:
             try:
                 if known:
                     known(frame)
-            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as e:
+            except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as e:
                 raise Malformed("%s frame: %r" % (FRAMES[frame.type], e)) from e
         self.data = data
 
@@ -349,33 +349,36 @@ class Recording:
         chunk, group_ids, blocks = head
         if chunk.key:
             self.last_rows = {}
-        need(len(blocks) % 4 == 0 and len(set(group_ids)) == len(group_ids), "blocks")
+        need(len(blocks) % 5 == 0 and len(set(group_ids)) == len(group_ids), "blocks")
         need(chunk.key or not chunk.codec, "a plain chunk that depends")
         at = taken = 0
         rows = len(chunk.ticks)
-        for stored, raw, crc, count in zip(*[iter(blocks)] * 4):
+        for stored, n_bits, raw, crc, count in zip(*[iter(blocks)] * 5):
             data = frame.payload[at:at + stored]
             at += stored
-            need(len(data) == stored and crc32c(data) == crc, "block")
+            need(len(data) == stored and crc32c(data) == crc and n_bits <= stored, "block")
+            data, bits = data[:stored - n_bits], data[stored - n_bits:]
             if raw:
                 data = zstd(data, raw)
-            items = cbor_all(data, self.strict)
-            need(len(items) == 2 * count, "items of a block")
-            for i, number in enumerate(group_ids[taken:taken + count]):
+            items = iter(cbor_all(data, self.strict))
+            for number in group_ids[taken:taken + count]:
                 group = self.groups[number]
                 need(number not in self.retired_groups, "a group that has retired")
                 bands = bands_of(self, group)
-                matrix, statuses = items[2 * i:2 * i + 2]
+                size = next(items) if chunk.codec == 0 else 0
+                matrix, statuses = next(items), next(items)
+                need(0 <= size <= len(bits), "bits of a group")
                 if chunk.codec == 1:
                     v = plain(matrix, bands, rows)
                 else:
-                    fresh = matrix[0] & 16
-                    before, tick, growths = (None,) * 3 if chunk.key or fresh else self.last_rows[number]
-                    v = unpack(bytes([matrix[0] & ~16]) + matrix[1:], bands, chunk.ticks, before, tick, growths)
+                    before, tick, growths = (None,) * 3 if chunk.key or matrix[0] & 1 else self.last_rows[number]
+                    v = unpack(matrix, bits[:size], bands, chunk.ticks, before, tick, growths)
+                bits = bits[size:]
                 last = self.last_rows.get(number, ([0] * len(v),))[0]
                 growths = [growth(c[-2] if rows > 1 else b, c[-1]) for b, c in zip(last, v)]
                 self.last_rows[number] = [c[-1] for c in v], chunk.ticks[-1], growths
                 chunk.groups.append((group, v, self.statuses(statuses, group, len(v), rows)))
+            need(next(items, None) is None and not bits, "items of a block")
             taken += count
         need(at == len(frame.payload) and taken == len(group_ids), "blocks and groups")
         chunk.lost = ranges(frame.meta.get(20, []))

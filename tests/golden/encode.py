@@ -61,7 +61,7 @@ class Recording:
             block += cbor2.dumps(arrays) + cbor2.dumps(statuses)
         step = 10**9
         meta = {2: 1, 7: len(ticks), 8: step, 9: ticks[0], 14: clocks or [ticks[0], ticks[0] + 5, ticks[0] + 7, 0],
-                16: [x for g in groups for x in (g[0], 1)], 17: [len(block), 0, decode.crc32c(block), len(groups)],
+                16: [x for g in groups for x in (g[0], 1)], 17: [len(block), 0, 0, decode.crc32c(block), len(groups)],
                 300: REALTIME + ticks[0] - START}
         if any(b - a != step for a, b in zip(ticks, ticks[1:])):
             meta[10] = [b - a - step for a, b in zip(ticks, ticks[1:])]

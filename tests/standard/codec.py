@@ -226,54 +226,20 @@ def signed(x):
     return extend(x, 64)
 
 
-def varint(n):
-    out = bytearray()
-    while n >= 128:
-        out.append(n & 127 | 128)
-        n >>= 7
-    return bytes(out) + bytes([n])
-
-
-def read_varint(data, pos):
-    n = 0
-    for i in range(10):
-        need(pos < len(data), "packed: ends in a varint")
-        b = data[pos]
-        pos += 1
-        n |= (b & 127) << 7 * i
-        if b < 128:
-            need(i < 9 or b <= 1, "packed: varint above 64 bits")
-            return n, pos
-    raise Bad("packed: varint of more than 10 bytes")
-
-
 class BitReader:
-    def __init__(self, data, pos):
-        self.data, self.pos, self.end = data, pos * 8, len(data) * 8
+    def __init__(self, data):
+        self.data, self.pos = data, 0
 
     def u(self, n):
-        need(self.pos + n <= self.end, "packed: ends too early")
+        need(self.pos + n <= 8 * len(self.data), "packed: ends in the bits")
         first = self.pos >> 3
         x = int.from_bytes(self.data[first:(self.pos + n + 7) >> 3], "little") >> (self.pos & 7) & ((1 << n) - 1)
         self.pos += n
         return x
 
-    def ones(self, most):
-        """The number of one bits before the next zero bit, which is read; `most` of them have none."""
-        n = 0
-        while n < most and self.u(1):
-            n += 1
-        return n
-
-    def whole(self):
-        """To the next whole byte."""
-        skipped = -self.pos % 8
-        self.u(skipped)
-
-    def number(self):
-        n = self.u(7)
-        need(n <= 64, "packed: a number of more than 64 bits")
-        return unzigzag(self.u(n))
+    def number(self, length):
+        need(length <= 64, "packed: a length above 64")
+        return unzigzag(1 << length - 1 | self.u(length - 1)) if length else 0
 
 
 class BitWriter:
@@ -283,40 +249,48 @@ class BitWriter:
     def u(self, x, n):
         assert 0 <= x < 1 << n
         self.bits |= x << self.n
-        self.n += n
-        if self.n >= 4096:
-            whole = self.n >> 3
-            self.out += (self.bits & ((1 << 8 * whole) - 1)).to_bytes(whole, "little")
-            self.bits >>= 8 * whole
-            self.n &= 7
-
-    def rice(self, x, k):
-        q = x >> k
-        self.u((1 << q) - 1, q)
-        self.u(0, 1)
-        self.u(x & ((1 << k) - 1), k)
+        whole, self.n = divmod(self.n + n, 8)
+        self.out += (self.bits & ((1 << 8 * whole) - 1)).to_bytes(whole, "little")
+        self.bits >>= 8 * whole
 
     def number(self, x):
+        """All below the highest bit of zigzag(x), the length of which comes back."""
         z = zigzag(x)
-        self.u(z.bit_length(), 7)
-        self.u(z, z.bit_length())
-
-    def whole(self):
-        self.u(0, -self.n % 8)
+        n = z.bit_length()
+        self.u(z ^ (1 << n >> 1), max(n - 1, 0))
+        return n
 
     def bytes(self):
-        self.whole()
-        return bytes(self.out) + self.bits.to_bytes(self.n >> 3, "little")
+        self.u(0, -self.n % 8)
+        return bytes(self.out)
 
 
 # ---- packed columns ----
+
+VALUE, DIFFERENCE, COURSE, NEIGHBOR, NEIGHBOR_CHANGES, REFERENCE, REFERENCE_CHANGES = range(7)
+FRESH, KINDS, WIDE, EVEN = 1, 2, 16, 128
+
 
 class Band:
     """A run of columns; `ref` is None, "tick", or the first column referred to, `each` column its own or all that one."""
 
     def __init__(self, first, count, bits=64, plain="u64", ref=None, each=True):
         self.first, self.count, self.bits, self.plain, self.ref, self.each = first, count, bits, plain, ref, each
-        self.real = plain == "f64"
+
+    def kinds(self):
+        usable = self.ref == "tick" or self.ref is not None and self.ref + (self.count if self.each else 1) <= self.first
+        return range(REFERENCE_CHANGES + 1 if usable else REFERENCE)
+
+    def usual(self):
+        return max(self.kinds()) if REFERENCE in self.kinds() else DIFFERENCE
+
+    def beside(self, kind, c, v, ticks):
+        """p of column c, for each row that there is."""
+        if kind in (NEIGHBOR, NEIGHBOR_CHANGES) and c > self.first:
+            return v[c - 1]
+        if kind < REFERENCE:
+            return [0] * len(ticks)
+        return ticks if self.ref == "tick" else v[self.ref + (c - self.first if self.each else 0)]
 
 
 class Row:
@@ -334,392 +308,84 @@ def bits_of(x):
     return struct.unpack("<Q", struct.pack("<d", x))[0]
 
 
-def grained(n, grain):
-    """The bits of the double that is n grains."""
-    n = signed(n)
-    return bits_of(n / 10 ** (grain - 1) if grain <= 23 else float(n) * 2.0 ** (grain - 151))
-
-
-def grains_of(bits, grain):
-    """How many grains this double is, or None."""
-    x = double(bits)
-    if x - x != 0:
-        return None
-    near = x * 10.0 ** (grain - 1) if grain <= 23 else x / 2.0 ** (grain - 151)
-    if abs(near) >= 2.0 ** 51 + 2:
-        return None
-    for n in (round(near), round(near) - 1, round(near) + 1):
-        if abs(n) < 1 << 51 and grained(n, grain) == bits:
-            return n
-    return None
-
-
-def usable(band):
-    return band.ref == "tick" or band.ref is not None and (band.ref + (band.count if band.each else 1)) <= band.first
-
-
-def prediction(band, c, source, order, first_neighbor):
-    """p of column c as a function of the columns and the tick of one row."""
-    if source == 0:
-        return lambda get, tick: 0
-    if source == 1:
-        if c == band.first:
-            need(first_neighbor, "packed: the first column has no neighbor")
-            return lambda get, tick: 0
-        return lambda get, tick: get(c - 1)
-    need(usable(band), "packed: no usable reference")
-    if band.ref == "tick":
-        return lambda get, tick: tick
-    at = band.ref + (c - band.first if band.each else 0)
-    return lambda get, tick: get(at)
-
-
-def runs_of(bands):
-    """Form 1 and 2: lists of bands, and whether the run is one large band."""
-    runs = []
-    for band in bands:
-        if band.count >= 8:
-            runs.append(([band], True))
-        elif band.count:
-            if runs and not runs[-1][1]:
-                runs[-1][0].append(band)
-            else:
-                runs.append(([band], False))
-    return runs
-
-
-def adopt(before, grains):
-    """The row before as this matrix sees it: grains where the column has a grain."""
-    if before is None:
-        return None
-    v, growth = list(before.v), list(before.growth)
-    for c, g in grains.items():
-        if g:
-            v[c], growth[c] = (grains_of(v[c], g) or 0) & M64, 0
-    return Row(before.tick, v, growth)
-
-
-def unpack(data, rows, bands, ticks, before):
-    """The columns (lists of `rows` numbers) of a packed matrix."""
-    need(len(data) > 0, "packed: empty")
-    form = data[0] & ~48
-    need(form <= 2, "packed: unknown form")
-    if data[0] & 16:
-        before = None
-    columns = sum(b.count for b in bands)
-    pos, grains = 1, {}
-    if data[0] & 32:
-        real = [c for b in bands if b.real for c in range(b.first, b.first + b.count)]
-        need(real, "packed: grains without doubles")
-        while len(grains) < len(real):
-            need(pos < len(data), "packed: ends in the grains")
-            grain = data[pos]
-            n, pos = read_varint(data, pos + 1)
-            need(0 < n <= len(real) - len(grains), "packed: grains of more columns than there are, or of none")
-            for c in real[len(grains):len(grains) + n]:
-                grains[c] = grain
-    before = adopt(before, grains)
-    v = (along_time if form == 0 else across)(data, pos, rows, bands, ticks, before, columns, form)
-    for c, g in grains.items():
-        if g:
-            need(all(abs(signed(n)) < 1 << 51 for n in v[c]), "packed: too many grains")
-            v[c] = [grained(n, g) for n in v[c]]
-    return v
-
-
-def undo(v, c, rows, bits, p, ticks, before, order, w, d, x):
-    mask = (1 << bits) - 1
-    for r in range(rows):
-        if order == 0:
-            w = x[r]
-        elif order == 1:
-            w += x[r]
-        else:
-            d += x[r]
-            w += d
-        v[c].append((w + p(lambda k: v[k][r], ticks[r])) & mask)
-
-
-def along_time(data, pos, rows, bands, ticks, before, columns, _):
-    need(pos + 2 * columns <= len(data), "packed: ends in the kinds")
-    kinds, widths = data[pos:pos + columns], data[pos + columns:pos + 2 * columns]
-    pos += 2 * columns
-    need(all(w <= 64 for w in widths) and all(k & ~16 <= 8 for k in kinds), "packed: kind or width")
-    sizes = [(rows * w + 7) // 8 for w in widths]
-    at = len(data) - sum(sizes)
-    end = at
-    v = [[] for _ in range(columns)]
-    for band in bands:
-        base = last_seed = 0
-        for c in range(band.first, band.first + band.count):
-            source, order = divmod(kinds[c] & 15, 3)
-            bits = 64 if kinds[c] & 16 else band.bits
-            p = prediction(band, c, source, order, False)
-            z, pos = read_varint(data, pos)
-            base = base + unzigzag(z) & M64
-            w = d = 0
-            if order and before is None:
-                z, pos = read_varint(data, pos)
-                w = last_seed = last_seed + unzigzag(z) & M64
-            elif order:
-                w = before.v[c] - p(lambda k: before.v[k], before.tick)
-            if order == 2:
-                z, pos = read_varint(data, pos)
-                d = unzigzag(z)
-            stored = int.from_bytes(data[at:at + sizes[c]], "little")
-            need(stored >> rows * widths[c] == 0, "packed: bits that are not 0 after the residuals")
-            at += sizes[c]
-            mask = (1 << widths[c]) - 1
-            undo(v, c, rows, bits, p, ticks, before, order, w, d, [base + (stored >> r * widths[c] & mask) for r in range(rows)])
-    need(pos == end, "packed: the numbers do not fill their place")
-    return v
-
-
-def block(bits, n):
-    mode = bits.u(2)
-    if mode == 0:
-        return [0] * n
-    if mode == 1:
-        a, b, x = bits.u(3), bits.u(2), []
-        while len(x) < n:
-            zeros = bits.ones(129) << a
-            zeros += bits.u(a)
-            need(zeros <= n - len(x), "packed: a run of zeros longer than the block")
-            x += [0] * zeros
-            if len(x) == n:
-                break
-            size = (bits.ones(65) << b) + bits.u(b) + 1
-            need(size <= 64, "packed: a length above 64")
-            negative = bits.u(1)
-            size -= 1
-            value = 1 << size | bits.u(size)
-            x.append(-value if negative else value)
-        return x
-    if mode == 2:
-        base, width = bits.number(), bits.u(7)
-        need(width <= 64, "packed: a width above 64")
-        bits.whole()
-        x = [base + bits.u(width) for _ in range(n)]
-        bits.whole()
-        return x
-    k, base, x = bits.u(6), bits.number(), []
-    for _ in range(n):
-        q = bits.ones(20)
-        if q < 20:
-            x.append(base + (q << k) + bits.u(k))
-        else:
-            size = bits.u(7)
-            need(size <= 64, "packed: an escape above 64 bits")
-            x.append(base + bits.u(size))
-    return x
-
-
-def course(v, c, rows, bits, before, x):
-    u, growth = (before.v[c], before.growth[c]) if before else (0, 0)
-    for r in range(rows):
-        now = u + growth + x[r] & ((1 << bits) - 1)
-        v[c].append(now)
-        growth = now - u & M64 if u else 0
-        u = now
-
-
-def across(data, pos, rows, bands, ticks, before, columns, form):
-    bits = BitReader(data, pos)
-    v = [[] for _ in range(columns)]
-    for run, large in runs_of(bands):
-        kind = bits.u(3) if large else None
-        need(kind != 7, "packed: kind 7")
-        left, x = sum(b.count for b in run) * rows, []
-        while left:
-            n = min(128, left)
-            x += block(bits, n)
-            left -= n
-        at = 0
-        for band in run:
-            source, order = divmod(kind, 2) if large else (2 if usable(band) else 0, 1)
-            width = 64 if form == 2 else band.bits
-            for c in range(band.first, band.first + band.count):
-                part = x[at:at + rows]
-                at += rows
-                if source == 3:
-                    course(v, c, rows, width, before, part)
-                    continue
-                p = prediction(band, c, source, order, True)
-                w = before.v[c] - p(lambda k: before.v[k], before.tick) if before else 0
-                undo(v, c, rows, width, p, ticks, before, order, w, 0, part)
-    bits.whole()
-    need(bits.pos == bits.end, "packed: bytes left over")
-    return v
+def grown(u, v):
+    return v - u & M64 if u else 0
 
 
 def row_after(v, tick, before):
     """The row before that the next dependent chunk finds."""
-    growth = []
-    for c, numbers in enumerate(v):
-        u = numbers[-2] if len(numbers) > 1 else before.v[c] if before else 0
-        growth.append(numbers[-1] - u & M64 if u else 0)
-    return Row(tick, [numbers[-1] for numbers in v], growth)
+    growth = [grown(x[-2] if len(x) > 1 else before.v[c] if before else 0, x[-1]) for c, x in enumerate(v)]
+    return Row(tick, [x[-1] for x in v], growth)
 
 
-# ---- packing, with every choice left to chance ----
-
-def pack(rng, v, rows, bands, ticks, before, absolute):
-    """The columns v, packed in one of the ways that SPEC.md allows."""
-    columns = len(v)
-    forms = [0, 0, 1, 1, 2]
-    if any(x >> b.bits for b in bands for c in range(b.first, b.first + b.count) for x in v[c]):
-        forms = [0, 2]
-    form = rng.choice(forms)
-    first = form | (16 if absolute else 0)
-    used = None if absolute else before
-    grains, out = {}, b""
-    real = [c for b in bands if b.real for c in range(b.first, b.first + b.count)]
-    if real and rng.random() < 0.6:
-        first |= 32
-        for c in real:
-            choice = [g for g in rng.sample(range(256), 12) + list(range(1, 6)) + list(range(148, 153)) if g and
-                      all(grains_of(x, g) is not None for x in v[c])]
-            grains[c] = rng.choice(choice + [0])
-        if rng.random() < 0.3:
-            for c, d in zip(real, real[1:]):
-                if all(grains_of(x, grains[c]) is not None for x in v[d]) if grains[c] else True:
-                    grains[d] = grains[c]
-        i = 0
-        while i < len(real):
-            n = 1
-            while i + n < len(real) and grains[real[i + n]] == grains[real[i]] and rng.random() < 0.8:
-                n += 1
-            out += bytes([grains[real[i]]]) + varint(n)
-            i += n
-        v = [[grains_of(x, grains[c]) & M64 for x in v[c]] if grains.get(c) else v[c] for c in range(columns)]
-    used = adopt(used, grains)
-    body = (pack_along if form == 0 else pack_across)(rng, v, rows, bands, ticks, used, form)
-    return bytes([first]) + out + body
-
-
-def wanted(v, c, rows, bits, p, ticks, order, w, d):
-    """The residuals of a column."""
-    x = []
-    for r in range(rows):
-        now = v[c][r] - p(lambda k: v[k][r], ticks[r])
-        if order == 0:
-            x.append(extend(now, bits))
-        elif order == 1:
-            x.append(extend(now - w, bits))
-        else:
-            x.append(extend(now - w - d, bits))
-            d = now - w
-        w = now
-    return x
-
-
-def pack_along(rng, v, rows, bands, ticks, before, _):
-    kinds, widths, numbers, packed = bytearray(), bytearray(), b"", b""
-    for band in bands:
-        base = last_seed = 0
+def unpack(lengths, bits, rows, bands, ticks, before):
+    """The columns (lists of `rows` numbers) of a packed matrix."""
+    need(lengths and lengths[0] <= FRESH | KINDS, "packed: flags")
+    columns = sum(b.count for b in bands)
+    if before is None or lengths[0] & FRESH:
+        before = Row(0, [0] * columns, [0] * columns)
+    kinds = [band.usual() for band in bands]
+    rest = iter(lengths[1:])
+    if lengths[0] & KINDS:
+        kinds = [next(rest, 255) for _ in bands]
+        need(all(k & ~WIDE in b.kinds() for k, b in zip(kinds, bands)), "packed: kinds")
+    bits = BitReader(bits)
+    # Row -1 is the row before.
+    ticks, v = [before.tick] + ticks, [[x] for x in before.v]
+    for kind, band in zip(kinds, bands):
+        mask = M64 if kind & WIDE else (1 << band.bits) - 1
+        kind &= ~WIDE
         for c in range(band.first, band.first + band.count):
-            wide = any(x >> band.bits for x in v[c]) or rng.random() < 0.1
-            bits = 64 if wide else band.bits
-            sources = [0] + ([1] if c > band.first else []) + ([2] if usable(band) else [])
-            source, order = rng.choice(sources), rng.randrange(3)
-            p = prediction(band, c, source, order, False)
-            seeds, w, d = b"", 0, 0
-            if order:
-                now = [v[c][r] - p(lambda k: v[k][r], ticks[r]) for r in range(min(rows, 2))]
-                if before is None:
-                    w = rng.choice([0, now[0], 2 * now[0] - now[-1], rng.getrandbits(64)]) & M64
-                    seeds = varint(zigzag(w - last_seed))
-                    last_seed = w
-                else:
-                    w = before.v[c] - p(lambda k: before.v[k], before.tick)
-                if order == 2:
-                    d = signed(rng.choice([0, now[0] - w, now[-1] - now[0], rng.getrandbits(64)]))
-                    seeds += varint(zigzag(d))
-            x = wanted(v, c, rows, bits, p, ticks, order, w, d)
-            width = min(64, (max(x) - min(x)).bit_length() + rng.choice([0, 0, 0, 1, 7]))
-            low, high = max(x) - (1 << width) + 1, min(x)
-            this = rng.choice([low, high, max(low, min(high, signed(base))), rng.randint(low, high)])
-            numbers += varint(zigzag(this - base)) + seeds
-            base = this & M64
-            kinds.append(source * 3 + order + (16 if wide else 0))
-            widths.append(width)
-            stored = sum((n - this) << r * width for r, n in enumerate(x))
-            packed += stored.to_bytes((rows * width + 7) // 8, "little")
-    return bytes(kinds) + bytes(widths) + numbers + packed
-
-
-def pack_block(rng, bits, x):
-    modes = [2, 3]
-    if not any(x):
-        modes = [0, 0, 1, 2, 3]
-    elif any(n == 0 for n in x) or rng.random() < 0.5:
-        modes = [1, 1, 2, 3]
-    mode = rng.choice(modes)
-    bits.u(mode, 2)
-    if mode == 1:
-        a, b = rng.randrange(8), rng.randrange(4)
-        bits.u(a, 3)
-        bits.u(b, 2)
-        i = 0
-        while i < len(x):
-            zeros = 0
-            while i + zeros < len(x) and x[i + zeros] == 0:
-                zeros += 1
-            bits.rice(zeros, a)
-            i += zeros
-            if i == len(x):
-                break
-            size = abs(x[i]).bit_length()
-            bits.rice(size - 1, b)
-            bits.u(x[i] < 0, 1)
-            bits.u(abs(x[i]) & ((1 << size - 1) - 1), size - 1)
-            i += 1
-    elif mode == 2:
-        width = min(64, (max(x) - min(x)).bit_length() + rng.choice([0, 0, 1]))
-        base = max(-(1 << 63), max(x) - (1 << width) + 1) if rng.random() < 0.3 else min(x)
-        bits.number(base)
-        bits.u(width, 7)
-        bits.whole()
-        for n in x:
-            bits.u(n - base, width)
-        bits.whole()
-    elif mode == 3:
-        base = rng.choice([min(x), rng.choice(x), 0])
-        k = rng.choice([0, rng.randrange(64), max(0, (max(x) - min(x)).bit_length() - 2)])
-        bits.u(k, 6)
-        bits.number(base)
-        for n in x:
-            n = n - base & M64
-            if n >> k < 20 and rng.random() < 0.95:
-                bits.rice(n, k)
+            first = next(rest, 255)
+            if rows >= 8 and first >= EVEN:
+                need(first < EVEN + 64, "packed: a width above 63")
+                least = bits.number(next(rest, 255))
+                x = [least + bits.u(first - EVEN) for _ in range(rows)]
             else:
-                bits.u((1 << 20) - 1, 20)
-                size = min(64, n.bit_length() + rng.choice([0, 0, 1]))
-                bits.u(size, 7)
-                bits.u(n, size)
+                x = [bits.number(first)] + [bits.number(next(rest, 255)) for _ in range(rows - 1)]
+            p, growth = band.beside(kind, c, v, ticks), before.growth[c]
+            w = v[c][0] - p[0]
+            for r in range(rows):
+                w = x[r] + (0 if kind in (VALUE, NEIGHBOR, REFERENCE) else w + growth if kind == COURSE else w)
+                v[c].append(w + p[r + 1] & mask)
+                growth = grown(*v[c][-2:])
+    need(next(rest, None) is None, "packed: lengths left over")
+    left = 8 * len(bits.data) - bits.pos
+    need(left < 8 and bits.u(left) == 0, "packed: bits left over")
+    return [x[1:] for x in v]
 
 
-def pack_across(rng, v, rows, bands, ticks, before, form):
-    bits = BitWriter()
-    for run, large in runs_of(bands):
-        if large:
-            kind = rng.choice([0, 1, 2, 3, 6] + ([4, 5] if usable(run[0]) else []))
-            bits.u(kind, 3)
-        x = []
-        for band in run:
-            source, order = divmod(kind, 2) if large else (2 if usable(band) else 0, 1)
-            width = 64 if form == 2 else band.bits
-            for c in range(band.first, band.first + band.count):
-                if source == 3:
-                    u, growth = (before.v[c], before.growth[c]) if before else (0, 0)
-                    for now in v[c]:
-                        x.append(extend(now - u - growth, width))
-                        growth = now - u if u else 0
-                        u = now
-                    continue
-                p = prediction(band, c, source, order, True)
-                w = before.v[c] - p(lambda k: before.v[k], before.tick) if before else 0
-                x += wanted(v, c, rows, width, p, ticks, order, w, 0)
-        for i in range(0, len(x), 128):
-            pack_block(rng, bits, x[i:i + 128])
-    return bits.bytes()
+def pack(rng, v, rows, bands, ticks, before, fresh):
+    """Lengths and bits of the columns v, in one of the ways that SPEC.md allows."""
+    if before is None or fresh:
+        before = Row(0, [0] * len(v), [0] * len(v))
+    kinds = []
+    for band in bands:
+        wide = any(x >> band.bits for c in range(band.first, band.first + band.count) for x in v[c]) or rng.random() < 0.1
+        kinds.append(rng.choice([band.usual(), *band.kinds()]) | (WIDE if wide else 0))
+    usual = [band.usual() for band in bands]
+    if rng.random() < 0.3:
+        kinds = [u | k & WIDE for u, k in zip(usual, kinds)]
+    listed = kinds != usual or rng.random() < 0.5
+    lengths, bits = bytearray([(FRESH if fresh else 0) | (KINDS if listed else 0)]), BitWriter()
+    lengths += bytes(kinds if listed else [])
+    ticks, v = [before.tick] + ticks, [[u] + x for u, x in zip(before.v, v)]
+    for kind, band in zip(kinds, bands):
+        width = 64 if kind & WIDE else band.bits
+        kind &= ~WIDE
+        for c in range(band.first, band.first + band.count):
+            w = [a - b for a, b in zip(v[c], band.beside(kind, c, v, ticks))]
+            growth, x = before.growth[c], []
+            for r in range(1, rows + 1):
+                x.append(extend(w[r] - (0 if kind in (VALUE, NEIGHBOR, REFERENCE) else w[r - 1] + growth if kind == COURSE else w[r - 1]), width))
+                growth = grown(v[c][r - 1], v[c][r])
+            spread = (max(x) - min(x)).bit_length()
+            if rows >= 8 and spread < 64 and rng.random() < 0.5:
+                spread = min(63, spread + rng.choice([0, 0, 1, 9]))
+                least = rng.choice([min(x), max(-1 << 63, max(x) - (1 << spread) + 1)])
+                lengths += bytes([EVEN + spread, bits.number(least)])
+                for n in x:
+                    bits.u(n - least, spread)
+            else:
+                lengths += bytes(bits.number(n) for n in x)
+    return bytes(lengths), bits.bytes()

@@ -677,41 +677,47 @@ class Reader:
 
     def blocks(self, now, c, codec):
         pos, at, payload = 0, 0, c.frame.payload
-        for stored, raw, crc, count in zip(*[iter(array(c.frame.meta.get(17), 4))] * 4):
-            need(all(is_int(x) and x >= 0 for x in (stored, raw, crc, count)) and raw <= 64 << 20, "block")
-            block = payload[pos:pos + stored]
-            need(len(block) == stored and (not count or crc32c(block) == crc), "block's checksum")
+        for stored, size, raw, crc, count in zip(*[iter(array(c.frame.meta.get(17), 5))] * 5):
+            need(all(is_int(x) and x >= 0 for x in (stored, size, raw, crc, count)) and raw <= 64 << 20 and size <= stored, "block")
+            items, bits = payload[pos:pos + stored - size], payload[pos + stored - size:pos + stored]
+            need(len(items + bits) == stored and (not count or crc32c(items + bits) == crc), "block's checksum")
             pos += stored
             if not count:
                 continue
             if raw:
-                need(raw <= 40000 * stored, "block: too large")
-                block = decompress(block, raw)
+                need(raw <= 40000 * len(items), "block: too large")
+                items = decompress(items, raw)
             inside = 0
             for i in c.order[at:at + count]:
                 group = now.all_groups.get(i)
                 if c.newer and group:
                     c.groups[i] = None, None, group
-                    inside = len(block)
+                    inside, bits = len(items), b""
                     continue
-                matrix, inside = decode(block, inside)
-                status, inside = decode(block, inside)
+                size = 0
+                if codec == 0:
+                    size, inside = decode(items, inside)
+                    below(size, len(bits) + 1)
+                matrix, inside = decode(items, inside)
+                status, inside = decode(items, inside)
                 if group is None:
                     self.damage.append((c.frame.offset, "unknown group %d" % i))
                 elif group.unknown or group.newer:
                     c.groups[i] = None, None, group
                 else:
-                    self.matrix(now, c, group, matrix, status, codec)
-            need(inside == len(block) and at + count <= len(c.order), "block: bytes left over")
+                    self.matrix(now, c, group, matrix, bits[:size], status, codec)
+                bits = bits[size:]
+            need(inside == len(items) and not bits and at + count <= len(c.order), "block: bytes left over")
             at += count
         need(pos == len(payload) and at == len(c.order), "blocks: bytes or groups left over")
 
     @staticmethod
-    def matrix(now, c, group, matrix, status, codec):
+    def matrix(now, c, group, matrix, bits, status, codec):
         rows = len(c.ticks)
         if codec == 0:
             need(isinstance(matrix, bytes), "matrix")
-            v = unpack(matrix, rows, group.bands, c.ticks, group.before)
+            need(c.key or group.before or matrix[:1] in (b"\1", b"\3"), "no row before")
+            v = unpack(matrix, bits, rows, group.bands, c.ticks, group.before)
         else:
             need(c.key and len(array(matrix)) == len(group.bands), "plain matrix")
             v = []

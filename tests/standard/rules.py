@@ -75,15 +75,16 @@ CASES = {
 def chunk(w, first, change):
     """One row of group 1, of three columns in three bands, plain."""
     matrix = change.get("matrix", [Raw(change.get("tag", b"\xd8\x47") + encode(first.to_bytes(8, "little"))) for _ in range(3)])
-    block = encode(matrix) + encode(change.get("status", []))
-    meta = {2: 0 if "matrix" in change else 1, 7: 1, 8: 10**9, 9: first, 14: [first, 0, 0, 0], 16: [1, 1], 17: [len(block), 0, crc32c(block), 1]}
+    size = encode(0) if "matrix" in change else b""
+    block = size + encode(matrix) + encode(change.get("status", []))
+    meta = {2: 0 if "matrix" in change else 1, 7: 1, 8: 10**9, 9: first, 14: [first, 0, 0, 0], 16: [1, 1], 17: [len(block), 0, 0, crc32c(block), 1]}
     meta.update({k: v for k, v in change.items() if isinstance(k, int)})
     if meta.get(15) == "crc":
         meta[15], meta[2] = w.last, 0
     if meta[17] == "short":
-        meta[17] = [len(block) - 1, 0, crc32c(block[:-1]), 1]
+        meta[17] = [len(block) - 1, 0, 0, crc32c(block[:-1]), 1]
     elif meta[17] == "large":
-        meta[17] = [len(block), 40001 * len(block), crc32c(block), 1]
+        meta[17] = [len(block), 0, 40001 * len(block), crc32c(block), 1]
     w.last = w.frame(CHUNK, block, {k: v for k, v in meta.items() if v is not None})
 
 

@@ -178,17 +178,20 @@ class Writer:
         blocks, payload, at = [], b"", 0
         while at < len(order) or rng.random() < 0.05:
             n = min(len(order) - at, rng.choice([0, 1, 1, 2, 5]))
-            data = b""
+            items, bits = b"", b""
             for g, v, reasons, absolute in c["groups"][at:at + n]:
-                data += self.item(self.matrix(c, g, v, absolute)) + self.item(status(rng, reasons, rows))
+                matrix, own = self.matrix(c, g, v, absolute)
+                items += (b"" if c["codec"] else self.item(len(own))) + self.item(matrix) + self.item(status(rng, reasons, rows))
+                bits += own
                 if not g.unknown:
                     g.before = row_after(v, c["ticks"][-1], g.before)
                     self.live_rows.add(g)
             at += n
-            stored = data
-            if rng.random() < 0.4 and data:
-                stored = compress(data)
-            blocks += [len(stored), len(data) if stored is not data else 0, crc32c(stored), n]
+            raw = 0
+            if rng.random() < 0.4 and items:
+                raw, items = len(items), compress(items)
+            stored = items + bits
+            blocks += [len(stored), len(bits), raw, crc32c(stored), n]
             payload += stored
         m[17] = blocks
         c["crc"] = self.frame(CHUNK, payload, m, 128 if c["key"] else 0)
@@ -199,17 +202,18 @@ class Writer:
     live_rows = None
 
     def matrix(self, c, g, v, absolute):
+        """The matrix item of a group, and its bits."""
         if g.unknown:
-            return v
+            return v, b"" if c["codec"] else bytes(self.rng.randrange(3))
         if c["codec"] > 1:
-            return b"packed in a way of its own"
+            return b"packed in a way of its own", b"bits"
         if c["codec"] == 0:
             return pack(self.rng, v, len(c["ticks"]), g.bands, c["ticks"], g.before, absolute)
         out = []
         for band in g.bands:
             tag = {"u64": 71, "s64": 79, "f64": 86}[band.plain]
             out.append(Tag(tag, b"".join(struct.pack("<Q", x) for k in range(band.first, band.first + band.count) for x in v[k])))
-        return out
+        return out, b""
 
 
 def status(rng, reasons, rows):

@@ -1,8 +1,5 @@
-/* What is packed comes out again, whatever the shape of the numbers, by all kernels; malformed bytes do not. */
-#include <float.h>
-
+/* What is packed comes out again, whatever the shape of the numbers; malformed bytes do not. */
 #include "format/codec/codec.h"
-#include "format/codec/codec_list.h"
 #include "tests/unit/lib/test.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -184,507 +181,350 @@ static void fill_band(struct sample *s, uint32_t band, uint32_t first, enum shap
 	}
 }
 
-/* Unpacks into fresh memory and compares. */
-static void check_unpack(struct pm_packer *p, struct sample *s, const struct buf *packed)
+/* A matrix in bytes: copies of exactly the right size, so that the sanitizer sees every byte read behind them. */
+struct packed {
+	uint8_t *lengths, *bits;
+	size_t len, n_bits;
+};
+
+static uint8_t *exact(const void *data, size_t len)
 {
+	uint8_t *copy = malloc(len ? len : 1);
+
+	assert_non_null(copy);
+	if (len)
+		memcpy(copy, data, len);
+	return copy;
+}
+
+static struct packed pack(const struct pm_matrix *m)
+{
+	struct buf lengths = BUF_INIT, bits = BUF_INIT;
+	struct packed p;
+
+	/* It appends. */
+	buf_addch(&lengths, '!');
+	buf_addch(&bits, '!');
+	assert_int_equal(pm_pack(m, &lengths, &bits), 0);
+	p = (struct packed){ exact(lengths.data + 1, lengths.len - 1), exact(bits.data + 1, bits.len - 1),
+			     lengths.len - 1, bits.len - 1 };
+	buf_release(&lengths);
+	buf_release(&bits);
+	return p;
+}
+
+static void packed_release(struct packed *p)
+{
+	free(p->lengths);
+	free(p->bits);
+}
+
+static int unpack(const struct pm_matrix *m, const struct packed *p)
+{
+	return pm_unpack(m, p->lengths, p->len, p->bits, p->n_bits);
+}
+
+/* Unpacks into fresh memory and compares; returns the size. */
+static size_t round_trip(struct sample *s)
+{
+	struct packed p = pack(&s->m);
 	struct pm_matrix m = s->m;
+	size_t size = p.len + p.n_bits;
 
 	m.stride = s->m.rows + below(3);
 	m.v = malloc((s->columns * m.stride + 1) * sizeof(uint64_t));
 	assert_non_null(m.v);
 	for (size_t i = 0; i < s->columns * m.stride; i++)
 		m.v[i] = UNTOUCHED;
-	assert_int_equal(pm_unpack(p, &m, packed->data, packed->len), 0);
+	assert_int_equal(unpack(&m, &p), 0);
 	for (size_t c = 0; c < s->columns; c++)
 		for (size_t r = 0; r < m.stride; r++)
 			assert_true(m.v[c * m.stride + r] == (r < m.rows ? *cell(s, c, r) : UNTOUCHED));
 	free(m.v);
-}
-
-#define LEVELS 3
-
-/* Packs at every level, compares the bytes, unpacks at every level; returns the size. */
-static size_t round_trip(struct pm_packer *p, struct sample *s)
-{
-	struct buf packed[LEVELS + 1] = { BUF_INIT };
-	size_t size;
-
-	for (int level = 1; level <= LEVELS; level++) {
-		pm_packer_force(p, level);
-		buf_addch(&packed[level], '!');
-		assert_int_equal(pm_pack(p, &s->m, &packed[level]), 0);
-		assert_int_equal(packed[level].len, packed[1].len);
-		assert_memory_equal(packed[level].data, packed[1].data, packed[1].len);
-	}
-	size = packed[1].len - 1;
-	for (int level = 1; level <= LEVELS; level++) {
-		/* A copy of exactly the right size, so that the sanitizer sees every byte read behind it. */
-		struct buf exact = { .data = malloc(size), .len = size };
-
-		assert_non_null(exact.data);
-		memcpy(exact.data, packed[level].data + 1, size);
-		pm_packer_force(p, level);
-		check_unpack(p, s, &exact);
-		free(exact.data);
-		buf_release(&packed[level]);
-	}
-	pm_packer_force(p, 0);
+	packed_release(&p);
 	return size;
 }
 
-/* Doubles as sensors give them, and such as no grain has. */
-enum { QUARTERS, THOUSANDTHS, FLOATS, ALL_DIGITS, HUGE_STEPS, ODDITIES, DOUBLES };
-
-static uint64_t double_of(unsigned nature, double walk)
+static uint32_t some_rows(void)
 {
-	static const double odd[] = { -0.0,    NAN,     -NAN,     INFINITY,  -INFINITY, 5e-324,   DBL_MIN,
-				      DBL_MAX, 0x1p51,  -0x1p51,  0x1p53,    0,         1,        -1e22,
-				      1e-22,   0x1p104, 0x1p-127, 0.1 + 0.2, 1e300,     0x1p-128, -5e-20 };
-	uint64_t bits;
-	double v;
-
-	switch (nature) {
-	case QUARTERS:
-		v = floor(walk) / 4;
-		break;
-	case THOUSANDTHS:
-		v = floor(walk * 100) / 1000;
-		break;
-	case FLOATS:
-		v = (float)(walk / 7);
-		break;
-	case ALL_DIGITS:
-		v = walk / 7;
-		break;
-	case HUGE_STEPS:
-		v = floor(walk) * 0x1p90;
-		break;
-	default:
-		v = odd[below(ARRAY_SIZE(odd))];
-	}
-	memcpy(&bits, &v, sizeof(bits));
-	/* Any NaN, with whatever bits below. */
-	return nature == ODDITIES && v != v ? bits | below(1u << 31) : bits;
+	return 1 + (uint32_t)below(below(3) ? 12 : PM_MATRIX_ROWS);
 }
 
-/* A walk around 100 in each column, a new one at each tenth row. */
-static void fill_doubles(struct sample *s, uint32_t first, uint32_t columns, unsigned nature)
+/* Bands of all widths, with references of each sort, one of each shape and noise. */
+static void all_shapes_come_back(void **state)
 {
-	for (uint32_t c = first; c < first + columns; c++) {
-		double walk = 80 + (double)below(40);
+	for (unsigned round = 0; round < 4000; round++) {
+		uint32_t columns = 1 + (uint32_t)below(below(4) ? 6 : 300), rows = some_rows();
+		const struct pm_band bands[] = {
+			{ .columns = columns, .bits = 64, .ref_first = PM_REF_TICK },
+			{ .columns = columns, .bits = 64, .ref_first = 0, .ref_columns = columns },
+			{ .columns = columns, .bits = 1 + (uint8_t)below(64), .ref_first = PM_NO_REF },
+			{ .columns = 2, .bits = 1 + (uint8_t)below(64), .ref_first = columns, .ref_columns = 1 },
+			{ .columns = 3, .bits = 64, .ref_first = 3 * columns, .ref_columns = 3 }, /* not before it */
+		};
+		uint32_t n = 1 + (uint32_t)below(ARRAY_SIZE(bands)), first = 0;
+		struct sample s;
 
-		for (uint32_t r = 0; r <= s->m.rows; r++) {
-			walk += (double)below(1000) / 500 - 1;
-			*(r ? cell(s, c, r - 1) : &s->before[c]) =
-				double_of(nature == ODDITIES && below(4) ? QUARTERS : nature, walk);
-		}
-		s->growth[c] = next_random();
+		sample_init(&s, bands, n, rows, rows + below(3), below(2));
+		for (uint32_t b = 0; b < n; first += bands[b++].columns)
+			fill_band(&s, b, first, b < 4 || below(2) ? (enum shape)below(SHAPES) : WILD,
+				  (unsigned)below(bands[b].bits + 1));
+		round_trip(&s);
+		sample_release(&s);
 	}
 }
 
-/* The most bits a number that each kind may take, at 100 rows and at one, of 100 columns; what no grain has costs what
- * its bits cost without one. */
-static void test_doubles(void **state)
+/* What each shape may take, in bytes a hundred numbers: the right kind is found. */
+static void kinds_are_found(void **state)
 {
 	static const struct {
-		double most[2];
-	} want[DOUBLES] = {
-		[QUARTERS] = { { 5, 8 } },     [THOUSANDTHS] = { { 10, 12 } }, [FLOATS] = { { 26, 30 } },
-		[ALL_DIGITS] = { { 60, 64 } }, [HUGE_STEPS] = { { 5, 8 } },    [ODDITIES] = { { 70, 70 } },
+		enum shape shape;
+		unsigned noise_bits, ref; /* 0: none, 1: the tick */
+		double most[2];           /* of 100 rows; of one */
+	} want[] = {
+		{ CONSTANT, 0, 0, { 3, 101 } }, { NOISE, 8, 0, { 120, 210 } },    { COUNTER, 8, 0, { 130, 210 } },
+		{ SLOPE, 8, 0, { 310, 800 } },  { NEAR_REF, 8, 1, { 120, 210 } }, { REF_WALK, 8, 1, { 120, 210 } },
+		{ RARE, 8, 0, { 110, 110 } },   { ALIKE, 4, 0, { 90, 180 } },     { WILD, 0, 0, { 880, 900 } },
 	};
-	struct pm_packer *p = pm_packer_new();
 
-	for (unsigned nature = 0; nature < DOUBLES; nature++) {
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
 		for (int few = 0; few < 2; few++) {
-			struct pm_band band = { .columns = 100, .bits = 64, .real = true, .ref_first = PM_NO_REF };
+			struct pm_band band = { .columns = 100, .bits = 64, .ref_columns = 1 };
 			uint32_t rows = few ? 1 : 100;
 			struct sample s;
-			size_t with, without;
+			double size;
 
+			band.ref_first = want[i].ref ? PM_REF_TICK : PM_NO_REF;
 			sample_init(&s, &band, 1, rows, rows, true);
-			fill_doubles(&s, 0, 100, nature);
-			with = round_trip(p, &s);
-			s.band[0].real = false;
-			without = round_trip(p, &s);
-			assert_true((double)with * 8 / 100 / rows <= want[nature].most[few]);
-			assert_true(with <= without);
-			if (nature != ALL_DIGITS && nature != ODDITIES)
-				assert_true(with < without * 3 / 4);
+			fill_band(&s, 0, 0, want[i].shape, want[i].noise_bits);
+			size = (double)round_trip(&s) / rows;
+			if (size > want[i].most[few])
+				fail_msg("shape %u takes %.1f bytes a hundred numbers, %u rows", want[i].shape, size,
+					 rows);
 			sample_release(&s);
 		}
 	}
-	for (unsigned round = 0; round < 600; round++) {
-		uint32_t columns = 1 + (uint32_t)below(20), rows = 1 + (uint32_t)below(below(2) ? 3 : 128);
-		const struct pm_band bands[] = {
-			{ .columns = 3, .bits = 64, .ref_first = PM_REF_TICK },
-			{ .columns = columns, .bits = 64, .real = true, .ref_first = PM_NO_REF },
-			{ .columns = 2, .bits = 32, .ref_first = PM_NO_REF },
-			{ .columns = 9, .bits = 64, .real = true, .ref_first = PM_NO_REF },
-		};
-		struct sample s;
-
-		sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows + below(3), below(2));
-		fill_band(&s, 0, 0, NEAR_REF, 9);
-		for (uint32_t c = 0; c < columns; c++)
-			fill_doubles(&s, 3 + c, 1, (unsigned)below(DOUBLES));
-		fill_band(&s, 2, 3 + columns, (enum shape)below(SHAPES), 9);
-		fill_doubles(&s, 5 + columns, 9, (unsigned)below(DOUBLES));
-		round_trip(p, &s);
-		sample_release(&s);
-	}
-	pm_packer_free(p);
 }
 
 /* Damaged bytes give an error or numbers, never more. The sanitizer watches. */
-static void test_damage(void **state)
+static void damage_is_refused_or_numbers(void **state)
 {
 	const struct pm_band bands[] = {
 		{ .columns = 4, .bits = 64, .ref_first = PM_REF_TICK },
 		{ .columns = 4, .bits = 64, .ref_first = 0, .ref_columns = 4 },
-		{ .columns = 4, .bits = 32, .ref_first = PM_NO_REF },
+		{ .columns = 40, .bits = 32, .ref_first = PM_NO_REF },
 		{ .columns = 1, .bits = 64, .ref_first = 8, .ref_columns = 1 },
-		{ .columns = 9, .bits = 64, .real = true, .ref_first = PM_NO_REF },
 	};
-	struct pm_packer *p = pm_packer_new();
 	unsigned refused = 0, taken = 0;
 
-	for (unsigned round = 0; round < 300; round++) {
-		uint32_t rows = round % 2 ? 1 + (uint32_t)below(15) : 16 + (uint32_t)below(113);
-		/* With real numbers, and as columns or rows without. */
-		uint32_t n = round % 3 ? ARRAY_SIZE(bands) : ARRAY_SIZE(bands) - 1;
-		struct buf packed = BUF_INIT;
+	for (unsigned round = 0; round < 200; round++) {
+		uint32_t rows = some_rows();
+		struct packed p;
 		struct sample s;
 
-		sample_init(&s, bands, n, rows, rows, round & 2);
-		for (uint32_t b = 0, first = 0; b < n; first += bands[b++].columns)
+		sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows, round & 2);
+		for (uint32_t b = 0, first = 0; b < ARRAY_SIZE(bands); first += bands[b++].columns)
 			fill_band(&s, b, first, (enum shape)below(SHAPES), (unsigned)below(30));
-		if (round % 3)
-			fill_doubles(&s, 13, 9, (unsigned)below(FLOATS));
-		assert_int_equal(pm_pack(p, &s.m, &packed), 0);
-		assert_int_equal(!(packed.data[0] & 32), round % 3 == 0);
-		for (size_t cut = 0; cut <= packed.len; cut++) {
-			uint8_t *copy = malloc(cut ? cut : 1);
+		p = pack(&s.m);
+		for (size_t cut = 0; cut <= p.len + p.n_bits; cut++) {
+			size_t len = cut < p.len ? cut : p.len, n_bits = cut < p.len ? p.n_bits : cut - p.len;
+			struct packed part = { exact(p.lengths, len), exact(p.bits, n_bits), len, n_bits };
 
-			assert_non_null(copy);
-			memcpy(copy, packed.data, cut);
-			pm_packer_force(p, 1 + (int)(cut % LEVELS));
-			assert_int_equal(pm_unpack(p, &s.m, copy, cut), cut == packed.len ? 0 : -EBADMSG);
-			free(copy);
+			assert_int_equal(unpack(&s.m, &part), cut == p.len + p.n_bits ? 0 : -EBADMSG);
+			packed_release(&part);
 		}
-		for (unsigned flip = 0; flip < 200; flip++) {
-			uint8_t *copy = malloc(packed.len + 1);
-			size_t at = below(2) ? below(packed.len) : below(packed.len < 40 ? packed.len : 40);
+		for (unsigned flip = 0; flip < 300; flip++) {
+			struct packed bad = { exact(p.lengths, p.len), exact(p.bits, p.n_bits), p.len, p.n_bits };
+			uint8_t *at = below(4) || !p.n_bits ? bad.lengths + below(p.len) : bad.bits + below(p.n_bits);
 			int err;
 
-			assert_non_null(copy);
-			memcpy(copy, packed.data, packed.len);
-			copy[at] = (uint8_t)(below(2) ? next_random() : (uint64_t)copy[at] ^ 1u << below(8));
-			pm_packer_force(p, 1 + (int)(flip % LEVELS));
-			err = pm_unpack(p, &s.m, copy, packed.len);
+			*at = (uint8_t)(below(2) ? next_random() : (uint64_t)*at ^ 1u << below(8));
+			err = unpack(&s.m, &bad);
 			assert_true(err == 0 || err == -EBADMSG);
-			if (err)
-				refused++;
-			else
-				taken++;
-			free(copy);
+			refused += err != 0;
+			taken += !err;
+			packed_release(&bad);
 		}
-		buf_release(&packed);
+		packed_release(&p);
 		sample_release(&s);
 	}
-	print_message("%u flips refused, %u gave other numbers (or the same)\n", refused, taken);
 	assert_true(refused && taken);
-	pm_packer_free(p);
 }
 
-static size_t list_round_trip(const struct pm_list_cost *cost, const uint64_t *x, size_t n)
+/* A matrix of bytes as SPEC.md has them. */
+static void check_example(const struct pm_matrix *m, const uint8_t *lengths, size_t len, const uint8_t *bits,
+			  size_t n_bits)
 {
-	struct buf bytes = BUF_INIT;
-	struct bit_writer w = { .out = &bytes };
-	struct bit_reader r;
-	uint64_t got[PM_BLOCK];
-	size_t len;
+	struct packed p = pack(m);
+	uint64_t *v = malloc(64 * sizeof(*v));
+	struct pm_matrix back = *m;
 
-	assert_int_equal(pm_list_put(&w, &pm_kernel_portable, cost, x, n), 0);
-	bits_align(&w);
-	len = bytes.len;
-	assert_int_equal(buf_reserve(&bytes, PM_SLACK), 0);
-	r = (struct bit_reader){ .p = (uint8_t *)bytes.data, .end = (uint8_t *)bytes.data + len };
-	pm_list_get(&r, &pm_kernel_portable, got, n);
-	assert_false(r.bad);
-	assert_memory_equal(got, x, n * sizeof(*x));
-	buf_release(&bytes);
-	return len;
+	assert_non_null(v);
+	assert_int_equal(p.len, len);
+	assert_memory_equal(p.lengths, lengths, len);
+	assert_int_equal(p.n_bits, n_bits);
+	assert_memory_equal(p.bits, bits, n_bits);
+	back.v = v;
+	assert_int_equal(unpack(&back, &p), 0);
+	assert_memory_equal(v, m->v, 8 * sizeof(*v));
+	free(v);
+	packed_release(&p);
 }
 
-/* A list takes the bytes that it was said to take, wherever one of its numbers ends: 20 ones in front of a number mean
- * that it follows as it is, in up to 64 bits. */
-static void test_lists(void **state)
+static void the_standard_s_examples(void **state)
 {
-	const struct pm_list_cost rice = { .mode = 3 };
-	uint64_t x[PM_BLOCK];
+	static const struct pm_band row[] = { { 1, 64, PM_REF_TICK, 1 }, { 1, 64, 0, 1 }, { 6, 64, PM_NO_REF, 0 } };
+	static const struct pm_band column = { 1, 64, PM_NO_REF, 0 };
+	uint64_t before[] = { 990041, 990050, 5, 70, 6, 300, 0, 12 }, ticks[8] = { 1000000 };
+	uint64_t now[] = { 1000040, 1000052, 5, 70, 9, 300, 0, 12 }, counts[] = { 10, 20, 31, 41, 52, 62, 73, 83 };
 
-	for (unsigned shape = 0; shape < 3; shape++)
-		for (uint64_t far = 1; far < 400; far++) {
-			struct pm_list_cost cost;
-			size_t len, n = PM_BLOCK - below(20);
-
-			for (size_t i = 0; i < n; i++)
-				x[i] = shape == 0 ? below(4) : shape == 1 ? 0 : below(far + 1) - far;
-			x[n / 2] = far;
-			cost = pm_list_measure(x, n);
-			len = list_round_trip(&cost, x, n);
-			/* Packed bits begin at a byte; what is left before is counted as the most it can be. */
-			assert_int_equal(len, (cost.bits + (cost.mode == 2 ? 0 : 7)) / 8);
-		}
-	for (uint64_t far = 1; far < 40; far++)
-		list_round_trip(&rice, &far, 1);
-	for (unsigned bits = 1; bits <= 64; bits++)
-		list_round_trip(&rice, (uint64_t[]){ mask_of(bits) }, 1);
+	check_example(&(struct pm_matrix){ .band = row,
+					   .n_bands = 3,
+					   .rows = 1,
+					   .stride = 1,
+					   .v = now,
+					   .tick = ticks,
+					   .before = before,
+					   .before_tick = 990000 },
+		      (const uint8_t[]){ 0, 1, 3, 0, 0, 3, 0, 0, 0 }, 9, (const uint8_t[]){ 0x0a }, 1);
+	check_example(
+		&(struct pm_matrix){
+			.band = &column, .n_bands = 1, .rows = 8, .stride = 8, .v = counts, .tick = ticks },
+		(const uint8_t[]){ 0, 0x81, 5 }, 3, (const uint8_t[]){ 0x44, 5 }, 2);
 }
 
-/* What is fresh was packed without a history, whatever the reader knows. */
-static void test_fresh(void **state)
-{
-	const struct pm_band bands[] = {
-		{ .columns = 4, .bits = 64, .ref_first = PM_REF_TICK },
-		{ .columns = 5, .bits = 48, .ref_first = PM_NO_REF },
-	};
-	struct pm_packer *p = pm_packer_new();
-
-	for (uint32_t rows = 1; rows < 60; rows += 13) {
-		struct buf packed = BUF_INIT;
-		struct sample s;
-
-		sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows, false);
-		fill_band(&s, 0, 0, REF_WALK, 9);
-		fill_band(&s, 1, 4, COUNTER, 9);
-		assert_int_equal(pm_pack(p, &s.m, &packed), 0);
-		packed.data[0] |= PM_FORM_FRESH;
-		for (size_t c = 0; c < s.columns; c++)
-			s.before[c] = s.growth[c] = 12345 + c;
-		s.m.before = s.before;
-		s.m.growth = s.growth;
-		check_unpack(p, &s, &packed);
-		buf_release(&packed);
-		sample_release(&s);
-	}
-	pm_packer_free(p);
-}
-
-/* The worked examples of SPEC.md, "Packed columns", both ways. */
-static void check_example(const struct pm_matrix *m, size_t cells, const uint8_t *bytes, size_t len)
-{
-	struct pm_packer *p = pm_packer_new();
-	struct pm_matrix copy = *m;
-	struct buf packed = BUF_INIT;
-	uint64_t v[32];
-
-	assert_in_range(cells, 1, ARRAY_SIZE(v));
-	for (int level = 1; level <= LEVELS; level++) {
-		pm_packer_force(p, level);
-		buf_clear(&packed);
-		assert_int_equal(pm_pack(p, m, &packed), 0);
-		assert_int_equal(packed.len, len);
-		assert_memory_equal(packed.data, bytes, len);
-		memset(v, 0, sizeof(v));
-		copy.v = v;
-		assert_int_equal(pm_unpack(p, &copy, bytes, len), 0);
-		assert_memory_equal(v, m->v, cells * sizeof(*v));
-	}
-	buf_release(&packed);
-	pm_packer_free(p);
-}
-
-static uint64_t bits_of(double v)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	return bits;
-}
-
-/* Grains that are not those of the columns, and numbers that no writer has. */
-static void test_bad_grains(void **state)
+/* What "Packed columns" calls malformed, of a band without reference and, with `referring`, one of the tick. */
+static void what_is_malformed_is_refused(void **state)
 {
 	static const struct {
-		uint8_t bytes[12];
-		uint8_t len;
-		int err;
+		uint8_t rows, columns, len, n_bits, lengths[12], bits[10];
+		bool good, referring;
 	} cases[] = {
-		{ { 0x21, 0x01, 0x01, 0x00 }, 4, 0 }, /* one column, in mode zero */
-		{ { 0x21, 0x00, 0x01, 0x00 }, 4, 0 },
-		{ { 0x21, 0xff, 0x01, 0x00 }, 4, 0 },
-		{ { 0x21, 0x01, 0x00, 0x00 }, 4, -EBADMSG },
-		{ { 0x21, 0x01, 0x02, 0x00 }, 4, -EBADMSG },
-		{ { 0x21, 0x01 }, 2, -EBADMSG },
-		{ { 0x21 }, 1, -EBADMSG },
-		{ { 0x41, 0x01, 0x01, 0x00 }, 4, -EBADMSG },
+		{ 1, 1, 2, 0, { 0, 0 }, .good = true },
+		{ 1, 1, 2, 0, { 1, 0 }, .good = true },
+		{ 1, 1, 2, 0, { 4, 0 } }, /* flags */
+		{ 1, 1, 3, 0, { 2, 0, 0 }, .good = true },
+		{ 1, 1, 3, 0, { 3, 16, 0 }, .good = true },
+		{ 1, 1, 3, 0, { 2, 4, 0 }, .good = true },
+		{ 1, 1, 3, 0, { 2, 5, 0 } }, /* nothing to refer to */
+		{ 1, 1, 3, 0, { 2, 6, 0 } },
+		{ 1, 1, 3, 0, { 2, 5, 0 }, .good = true, .referring = true },
+		{ 1, 1, 3, 0, { 2, 22, 0 }, .good = true, .referring = true },
+		{ 1, 1, 3, 0, { 2, 7, 0 } }, /* kinds */
+		{ 1, 1, 3, 0, { 2, 32, 0 } },
+		{ 1, 1, 1, 0, { 2 } }, /* no kinds, no lengths */
+		{ 1, 1, 1, 0, { 0 } },
+		{ 1, 2, 2, 0, { 0, 0 } },
+		{ 1, 1, 3, 0, { 0, 0, 0 } },     /* a length too many */
+		{ 1, 1, 2, 1, { 0, 0 }, { 0 } }, /* bits too many */
+		{ 1, 1, 2, 1, { 0, 2 }, { 1 }, .good = true },
+		{ 1, 1, 2, 1, { 0, 2 }, { 2 } }, /* what fills the last byte */
+		{ 1, 1, 2, 0, { 0, 2 } },        /* bits too few */
+		{ 1, 1, 2, 8, { 0, 64 }, { 255, 255, 255, 255, 255, 255, 255, 127 }, .good = true },
+		{ 1, 1, 2, 8, { 0, 65 }, { 255, 255, 255, 255, 255, 255, 255, 255 } },
+		{ 1, 1, 3, 0, { 0, 128, 0 } }, /* even, of too few rows */
+		{ 7, 1, 3, 0, { 0, 128, 0 } },
+		{ 8, 1, 3, 0, { 0, 128, 0 }, .good = true },
+		{ 8, 1, 3, 1, { 0, 129, 0 }, { 0xa5 }, .good = true },
+		{ 8, 1, 3, 0, { 0, 129, 0 } },
+		{ 8, 1, 3, 1, { 0, 129, 128 }, { 0 } },
+		{ 8, 1, 3, 10, { 0, 192, 0 } }, /* even, of 64 bits */
+		{ 8, 1, 2, 0, { 0, 128 } },
+		{ 8, 1, 9, 0, { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, .good = true },
+		{ 8, 1, 9, 0, { 0, 0, 128, 0, 0, 0, 0, 0, 0 } },
 	};
-	struct pm_band band = { .columns = 1, .bits = 64, .real = true, .ref_first = PM_NO_REF };
-	const uint64_t tick = 1, limit = (uint64_t)1 << 51;
-	struct pm_packer *p = pm_packer_new();
-	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct pm_matrix m = {
-			.band = &band, .n_bands = 1, .rows = 1, .stride = 1, .v = &v, .tick = &tick
+		struct pm_band band = { cases[i].columns, 32, cases[i].referring ? PM_REF_TICK : PM_NO_REF, 1 };
+		struct packed p = { exact(cases[i].lengths, cases[i].len), exact(cases[i].bits, cases[i].n_bits),
+				    cases[i].len, cases[i].n_bits };
+		uint64_t v[16], tick[8] = { 0 };
+		struct pm_matrix m = {
+			.band = &band, .n_bands = 1, .rows = cases[i].rows, .stride = 8, .v = v, .tick = tick
 		};
 
-		assert_int_equal(pm_unpack(p, &m, cases[i].bytes, cases[i].len), cases[i].err);
-		band.real = false;
-		assert_int_equal(pm_unpack(p, &m, cases[i].bytes, cases[i].len), -EBADMSG);
-		band.real = true;
+		if (unpack(&m, &p) != (cases[i].good ? 0 : -EBADMSG))
+			fail_msg("case %zu", i);
+		packed_release(&p);
 	}
-	/* A course from the row before on, which does not grow: 8 columns, kind 6, mode zero. */
-	{
-		static const struct pm_band eight = {
-			.columns = 8, .bits = 64, .real = true, .ref_first = PM_NO_REF
-		};
-		static const uint8_t course[] = { 0x21, 0x01, 0x08, 0x06 };
-		uint64_t before[8], growth[8], after[8];
-		const struct pm_matrix m = {
-			.band = &eight,
-			.n_bands = 1,
-			.rows = 1,
-			.stride = 1,
-			.v = after,
-			.tick = &tick,
-			.before = before,
-			.growth = growth,
-		};
+}
 
-		for (int c = 0; c < 8; c++) {
-			before[c] = bits_of(c - 3);
-			growth[c] = next_random();
+/* Numbers as far apart as they can be, in columns of one length and of many, up to the last byte of the bits. */
+static void extremes_come_back(void **state)
+{
+	static const uint64_t extreme[] = {
+		0, 1, UINT64_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, 1u << 31, UINT32_MAX
+	};
+
+	for (unsigned round = 0; round < 3000; round++) {
+		struct pm_band band = { 1 + (uint32_t)below(3), 1 + (uint8_t)below(64), PM_NO_REF, 0 };
+		uint32_t rows = some_rows();
+		struct sample s;
+
+		sample_init(&s, &band, below(9) != 0, rows, rows, below(2));
+		for (size_t c = 0; c < s.columns; c++) {
+			s.before[c] = extreme[below(ARRAY_SIZE(extreme))];
+			s.growth[c] = extreme[below(ARRAY_SIZE(extreme))];
+			for (uint32_t r = 0; r < rows; r++)
+				*cell(&s, c, r) =
+					extreme[below(ARRAY_SIZE(extreme))] + (below(3) ? 0 : below(1u << 20));
 		}
-		assert_int_equal(pm_unpack(p, &m, course, sizeof(course)), 0);
-		assert_memory_equal(after, before, sizeof(before));
+		round_trip(&s);
+		sample_release(&s);
 	}
-	/* Whole numbers of either side of the limit: a matrix of integers, with the grain put before it. */
-	for (int k = 0; k < 4; k++) {
-		uint64_t number = (uint64_t[]){ limit - 1, limit, -(limit - 1), -limit }[k];
-		const struct pm_matrix m = {
-			.band = &band, .n_bands = 1, .rows = 1, .stride = 1, .v = &number, .tick = &tick
-		};
-		struct buf packed = BUF_INIT, whole = BUF_INIT;
-
-		band.real = false;
-		assert_int_equal(pm_pack(p, &m, &packed), 0);
-		band.real = true;
-		buf_addch(&whole, 0x21);
-		buf_addch(&whole, 1);
-		buf_addch(&whole, 1);
-		buf_add(&whole, packed.data + 1, packed.len - 1);
-		assert_int_equal(pm_unpack(p, &m, whole.data, whole.len), k % 2 ? -EBADMSG : 0);
-		if (k % 2 == 0)
-			assert_true(number == bits_of(k ? -(double)(limit - 1) : (double)(limit - 1)));
-		buf_release(&packed);
-		buf_release(&whole);
-	}
-	pm_packer_free(p);
 }
 
-static void test_examples(void **state)
+/* A matrix that starts anew says so, and is read without its row before. */
+static void what_is_fresh_needs_no_row_before(void **state)
 {
-	static const struct pm_band one = { .columns = 1, .bits = 64, .ref_first = PM_NO_REF };
-	static const struct pm_band three[] = {
-		{ .columns = 1, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 },
-		{ .columns = 1, .bits = 64, .ref_first = 0, .ref_columns = 1 },
-		{ .columns = 6, .bits = 64, .ref_first = PM_NO_REF },
-	};
-	static const uint8_t along_time[] = { 0x00, 0x01, 0x01, 0x14, 0xbc, 0x0f, 0x54, 0x52 };
-	static const uint8_t across[] = { 0x01, 0x01, 0xca, 0xe5, 0x01 };
-	static const struct pm_band real = { .columns = 3, .bits = 64, .real = true, .ref_first = PM_NO_REF };
-	static const uint8_t grains[] = { 0x21, 0x03, 0x03, 0x21, 0x33, 0x2b, 0x01 };
-	const uint64_t real_before[] = { bits_of(20.5), bits_of(-1), bits_of(36.6) };
-	uint64_t real_row[] = { bits_of(20.25), bits_of(-1), bits_of(36.7) };
-	static const uint64_t before[] = { 990041, 990050, 5, 70, 6, 300, 0, 12 };
-	uint64_t counter[] = { 1000, 1010, 1021, 1031, 1042, 1052, 1063, 1073,
-			       1083, 1094, 1104, 1114, 1125, 1135, 1146, 1156 };
-	uint64_t row[] = { 1000040, 1000052, 5, 70, 9, 300, 0, 12 }, tick[16] = { 1000000 };
-	const struct pm_matrix first = {
-		.band = &one, .n_bands = 1, .rows = 16, .stride = 16, .v = counter, .tick = tick
-	};
-	const struct pm_matrix second = {
-		.band = three,
-		.n_bands = 3,
-		.rows = 1,
-		.stride = 1,
-		.v = row,
-		.tick = tick,
-		.before = before,
-		.before_tick = 990000,
-	};
-	const struct pm_matrix third = {
-		.band = &real,
-		.n_bands = 1,
-		.rows = 1,
-		.stride = 1,
-		.v = real_row,
-		.tick = tick,
-		.before = real_before,
-	};
-
-	check_example(&first, 16, along_time, sizeof(along_time));
-	check_example(&second, 8, across, sizeof(across));
-	check_example(&third, 3, grains, sizeof(grains));
-}
-
-/* A row in which nothing happened costs next to nothing, and one in which little happened little. */
-static void test_quiet_row(void **state)
-{
-	const struct pm_band bands[] = {
-		{ .columns = 1, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 },
-		{ .columns = 1, .bits = 64, .ref_first = 0, .ref_columns = 1 },
-		{ .columns = 500, .bits = 64, .ref_first = PM_NO_REF },
-		{ .columns = 2, .bits = 64, .ref_first = PM_NO_REF },
-		{ .columns = 2, .bits = 64, .ref_first = PM_NO_REF },
-	};
-	struct pm_packer *p = pm_packer_new();
+	struct pm_band band = { .columns = 20, .bits = 64, .ref_first = PM_NO_REF };
+	struct packed p;
 	struct sample s;
 
-	sample_init(&s, bands, ARRAY_SIZE(bands), 1, 1, true);
-	s.before[0] = s.m.before_tick + 5;
-	s.before[1] = s.m.before_tick + 9;
-	*cell(&s, 0, 0) = s.tick[0] + 5;
-	*cell(&s, 1, 0) = s.tick[0] + 9;
-	for (size_t c = 2; c < s.columns; c++)
-		*cell(&s, c, 0) = s.before[c] = next_random();
-	assert_in_range(round_trip(p, &s), 1, 4);
-	for (size_t c = 2; c < s.columns; c += 50)
-		*cell(&s, c, 0) += 1000;
-	/* Ten bits and a sign, their length, and where they are. */
-	assert_in_range(round_trip(p, &s), 1, 40);
+	sample_init(&s, &band, 1, 10, 10, false);
+	fill_band(&s, 0, 0, COUNTER, 9);
+	p = pack(&s.m);
+	assert_false(p.lengths[0] & PM_MATRIX_FRESH);
+	p.lengths[0] |= PM_MATRIX_FRESH;
+	s.m.before = s.before;
+	s.m.growth = s.growth;
+	{
+		uint64_t v[200];
+		struct pm_matrix back = s.m;
+
+		back.v = v;
+		assert_int_equal(unpack(&back, &p), 0);
+		assert_memory_equal(v, s.m.v, sizeof(v));
+	}
+	packed_release(&p);
 	sample_release(&s);
-	pm_packer_free(p);
 }
 
-/* A block has 1 to 128 rows, whatever bytes come with it, and a first byte. */
-static void test_rows(void **state)
+static void rows_have_a_limit(void **state)
 {
-	static const uint32_t rows[] = { 1, PM_BLOCK, 0, PM_BLOCK + 1 };
-	const struct pm_band band = { .columns = 1, .bits = 64, .ref_first = PM_NO_REF };
-	uint64_t v[PM_BLOCK + 1] = { 0 }, tick[PM_BLOCK + 1] = { 0 };
-	struct pm_packer *p = pm_packer_new();
-	struct buf bytes = BUF_INIT;
+	static const uint32_t rows[] = { 1, PM_MATRIX_ROWS, 0, PM_MATRIX_ROWS + 1 };
+	struct pm_band band = { .columns = 1, .bits = 64, .ref_first = PM_NO_REF };
+	uint64_t v[PM_MATRIX_ROWS + 1] = { 0 }, tick[PM_MATRIX_ROWS + 1] = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct pm_matrix m = {
-			.band = &band, .n_bands = 1, .rows = rows[i], .stride = PM_BLOCK + 1, .v = v, .tick = tick
-		};
-		bool fits = i < 2;
+		struct pm_matrix m = { .band = &band,
+				       .n_bands = 1,
+				       .rows = rows[i],
+				       .stride = PM_MATRIX_ROWS + 1,
+				       .v = v,
+				       .tick = tick };
+		struct buf lengths = BUF_INIT, bits = BUF_INIT;
 
-		if (fits)
-			buf_clear(&bytes);
-		assert_int_equal(pm_pack(p, &m, &bytes), fits ? 0 : -EINVAL);
-		/* Those of the last that fit, which say so little that more rows could be read from them. */
-		assert_int_equal(pm_unpack(p, &m, bytes.data, bytes.len), fits ? 0 : -EBADMSG);
-		assert_int_equal(pm_unpack(p, &m, bytes.data, 0), -EBADMSG);
+		assert_int_equal(pm_pack(&m, &lengths, &bits), i < 2 ? 0 : -EINVAL);
+		if (i >= 2)
+			buf_addch(&lengths, 0);
+		assert_int_equal(pm_unpack(&m, lengths.data, lengths.len, bits.data, bits.len), i < 2 ? 0 : -EBADMSG);
+		buf_release(&lengths);
+		buf_release(&bits);
 	}
-	buf_release(&bytes);
-	pm_packer_free(p);
 }
 
-UNIT_TESTS(cmocka_unit_test(test_rows), cmocka_unit_test(test_examples), cmocka_unit_test(test_quiet_row),
-	   cmocka_unit_test(test_damage), cmocka_unit_test(test_fresh), cmocka_unit_test(test_lists),
-	   cmocka_unit_test(test_doubles), cmocka_unit_test(test_bad_grains))
+UNIT_TESTS(cmocka_unit_test(all_shapes_come_back), cmocka_unit_test(kinds_are_found),
+	   cmocka_unit_test(damage_is_refused_or_numbers), cmocka_unit_test(the_standard_s_examples),
+	   cmocka_unit_test(what_is_malformed_is_refused), cmocka_unit_test(extremes_come_back),
+	   cmocka_unit_test(what_is_fresh_needs_no_row_before), cmocka_unit_test(rows_have_a_limit))

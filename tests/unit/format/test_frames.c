@@ -20,7 +20,7 @@
 #define LAST                  "11{}"
 
 /* Frames are TYPE{meta}items; behind the type may stand "#" and a sequence number, "@" for another recording, "v" for
- * another major version if there is no payload. In the meta the length of the payload is filled in, and "$" is [stored, raw, crc] of one block with all of it. At the end
+ * another major version if there is no payload. In the meta the length of the payload is filled in, and "$" is [stored, bits, raw, crc] of one block with all of it. At the end
  * "!" breaks the checksum of the payload, "?" that of the head, and "~" adds bytes that are none. */
 static void put_frames(struct buf *file, const char *at)
 {
@@ -46,7 +46,7 @@ static void put_frames(struct buf *file, const char *at)
 		from = at + 1;
 		for (at = close + 1; *at && !strchr(";!?~", *at);)
 			put_item(&payload, &at);
-		snprintf(block, sizeof(block), "%zu,0,%u", payload.len, crc32c(payload.data, payload.len));
+		snprintf(block, sizeof(block), "%zu,0,0,%u", payload.len, crc32c(payload.data, payload.len));
 		snprintf(text, sizeof(text), "{1:%zu%s", payload.len, from < close ? "," : "");
 		for (end = text + strlen(text); from <= close; from++)
 			end += sprintf(end, "%.*s", *from == '$' ? 64 : 1, *from == '$' ? block : from);
@@ -212,7 +212,7 @@ static const struct {
 	{ BEGIN CHUNK(1, ",20:[1,1]", VALUES "[]") LAST, "MMMV-xZ", 0 },
 	{ BEGIN CHUNK(1, ",20:[2,1]", VALUES "[]") LAST, "MMMV+Z", 0 },
 	{ BEGIN "8{2:1,8:9,9:1,14:[1,2,3,4],16:[2,1],17:[$,1]}" VALUES "[];" LAST, "MMMV0pZ", 0 },
-	{ BEGIN "8{2:1,8:9,9:1,14:[1,2,3,4],16:[1,1],17:[$,1,0,0,0,0],20:[3,1]}" VALUES "[];" LAST, "MMMV+Z", 0 },
+	{ BEGIN "8{2:1,8:9,9:1,14:[1,2,3,4],16:[1,1],17:[$,1,0,0,0,0,0],20:[3,1]}" VALUES "[];" LAST, "MMMV+Z", 0 },
 	{ BEGIN "8{2:2,8:9,9:1,14:[1,2,3,4],16:[1,1],17:[$,1]}7;" GOOD(2) LAST, "MMMV/V+Z", 0 },
 	{ BEGIN "8{8:9,9:1,14:[1,2,3,4],16:[1,1],17:[$,1]}7;" GOOD(2) LAST, "MMMV-xV+Z", 0 },
 	{ BEGIN "8{8:9,9:1,14:[1,2,3,4],16:[1,1],17:[$,1]}\"xxxx\"[];" GOOD(2) LAST, "MMMV-xV+Z", 0 },
@@ -235,7 +235,7 @@ static const struct {
 	{ BEGIN "8{2:1,8:9,9:1,14:[1,2,3,4],16:[1,2],17:[$,2]}" VALUES "[];" LAST, "MMMV-xZ", 0 },
 	{ BEGIN "8{2:1,8:9,9:1,14:[1,2,3,4],16:[1,2],17:[$,2]}" VALUES "[]0[];" LAST, "MMMV+pZ", 0 },
 	{ BEGIN "8{2:2,8:9,9:1,14:[1,2,3,4],16:[2,1],17:[$,1]}7;" LAST, "MMMV0pZ", 0 },
-	{ BEGIN "8{2:1,8:9,9:1,14:[1,2,3,4],16:[1,1],17:[9,67108864,5,1]}0;" LAST, "MMMV-gZ", 0 },
+	{ BEGIN "8{2:1,8:9,9:1,14:[1,2,3,4],16:[1,1],17:[9,0,67108864,5,1]}0;" LAST, "MMMV-gZ", 0 },
 	/* counters that are newer, or of strings */
 	{ HEADER MEMBER "3{}{1:1,2:[{1:'a\nb',3:'s',4:'1',6:9}],3:1,4:[{1:'s',2:2,3:[1,1,0],4:[1,1,0]}]};" GOOD(1)
 		  CHUNK(2, "", VALUES "[0,1,2]") LAST,

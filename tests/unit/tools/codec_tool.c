@@ -1,9 +1,10 @@
 /*
  * Packs matrices for codec_diff.py, one a line. From stdin, decimal: rows bands, then for each band columns
- * bits ref_first ref_columns real, then 1 or 0 whether there is a row before, its tick, the ticks, the row before and its
- * growths (if there is one), and the numbers column by column. To stdout: the packed bytes in hex.
+ * bits ref_first ref_columns, then 1 or 0 whether there is a row before, its tick, the ticks, the row before and its
+ * growths (if there is one), and the numbers column by column. To stdout: the lengths and the bits in hex, "-" for none.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,12 +30,19 @@ static uint64_t *numbers(size_t n)
 	return x;
 }
 
-static void pack_one(struct pm_packer *p, uint32_t rows)
+static void print_hex(const struct buf *b, char after)
+{
+	for (size_t i = 0; i < b->len; i++)
+		printf("%02x", b->data[i]);
+	printf("%s%c", b->len ? "" : "-", after);
+}
+
+static void pack_one(uint32_t rows)
 {
 	uint32_t n_bands = (uint32_t)number(), columns = 0;
 	struct pm_band *band = calloc(n_bands + 1, sizeof(*band));
 	uint64_t before_tick, *tick, *before = NULL, *growth = NULL, *v;
-	struct buf out = BUF_INIT;
+	struct buf lengths = BUF_INIT, bits = BUF_INIT;
 	struct pm_matrix m;
 	bool has_before;
 
@@ -45,7 +53,6 @@ static void pack_one(struct pm_packer *p, uint32_t rows)
 		band[b].bits = (uint8_t)number();
 		band[b].ref_first = (uint32_t)number();
 		band[b].ref_columns = (uint32_t)number();
-		band[b].real = number();
 		columns += band[b].columns;
 	}
 	has_before = number();
@@ -67,12 +74,12 @@ static void pack_one(struct pm_packer *p, uint32_t rows)
 		.growth = growth,
 		.before_tick = before_tick,
 	};
-	if (pm_pack(p, &m, &out))
+	if (pm_pack(&m, &lengths, &bits))
 		exit(2);
-	for (size_t i = 0; i < out.len; i++)
-		printf("%02x", out.data[i]);
-	putchar('\n');
-	buf_release(&out);
+	print_hex(&lengths, ' ');
+	print_hex(&bits, '\n');
+	buf_release(&lengths);
+	buf_release(&bits);
 	free(v);
 	free(before);
 	free(growth);
@@ -82,13 +89,9 @@ static void pack_one(struct pm_packer *p, uint32_t rows)
 
 int main(void)
 {
-	struct pm_packer *p = pm_packer_new();
 	uint32_t rows;
 
-	if (!p)
-		return 2;
 	while (scanf("%" SCNu32, &rows) == 1)
-		pack_one(p, rows);
-	pm_packer_free(p);
+		pack_one(rows);
 	return 0;
 }
