@@ -55,6 +55,12 @@ int selection_add(struct selection *s, enum selection_verb verb, const char *lis
 	}
 }
 
+/* Whether the word, which may be a glob, is the text in whatever case. Most words are none, and fnmatch() is slow. */
+static bool is_like(const char *word, const char *text)
+{
+	return strpbrk(word, "*?[\\") ? !fnmatch(word, text, FNM_CASEFOLD) : !strcasecmp(word, text);
+}
+
 /* Whether the word is in a comma separated list. */
 static bool listed(const char *word, const char *list)
 {
@@ -65,7 +71,7 @@ static bool listed(const char *word, const char *list)
 		if (len < sizeof(one)) {
 			memcpy(one, list, len);
 			one[len] = 0;
-			if (!fnmatch(word, one, FNM_CASEFOLD))
+			if (is_like(word, one))
 				return true;
 		}
 		list += len + (list[len] == ',');
@@ -79,8 +85,7 @@ bool selection_matches(const char *word, const char *name, const char *display, 
 	/* A name may contain what is special in a glob: "cpu/event=[1]/". */
 	if (!strcmp(word, "all") || !strcasecmp(word, name) || !strcasecmp(word, display))
 		return true;
-	return !fnmatch(word, name, FNM_CASEFOLD) || !fnmatch(word, display, FNM_CASEFOLD) || listed(word, aliases) ||
-	       listed(word, categories);
+	return is_like(word, name) || is_like(word, display) || listed(word, aliases) || listed(word, categories);
 }
 
 /* An empty column is shown if it is named. */
