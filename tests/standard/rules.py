@@ -106,7 +106,7 @@ def recording(case):
 
 def main():
     pmrep, failures = sys.argv[1], []
-    with open(os.path.join(FORMAT, "rule.h")) as f:
+    with open(os.path.join(FORMAT, "cbor.h")) as f:
         rules = {name: (section, text) for name, section, text in re.findall(r'X\((\w+), "(.*?)", "(.*?)"\)', f.read())}
     with open(os.path.join(FORMAT, "SPEC.md")) as f:
         sections = set(re.findall(r"(?m)^#+ (.*)$", f.read()))
