@@ -215,13 +215,14 @@ static int devices_plan(struct source *s, struct plan *p, struct error *e)
 {
 	const struct kind *kind = strcmp(s->ops->name, "netdev") ? &disks : &interfaces;
 	struct devices *d = textsource_new(s, p, sizeof(*d), kind->path, NULL);
-	struct textsource *t = &d->text;
+	struct textsource *t;
 	struct textcursor c;
 	uint32_t keys = 0;
 	uint64_t v;
 
 	if (!d)
 		return 0;
+	t = &d->text;
 	d->kind = kind;
 	d->source = s;
 	s->restless = true;

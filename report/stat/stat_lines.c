@@ -145,7 +145,8 @@ static struct span separator_span(const struct stat_sheet *s)
 
 static char *put(char *at, const char *text, size_t len)
 {
-	memcpy(at, text, len);
+	if (len)
+		memcpy(at, text, len);
 	return at + len;
 }
 

@@ -284,14 +284,15 @@ static void letters(void **state)
 
 	for (size_t i = 0; i < 3; i++)
 		for (char l = 'A'; l <= 'z'; l++) {
-			char text[] = { '-', l, 0 };
+			const char word[] = { '-', l, 0 };
+			char text[sizeof(word)];
 			struct options_common c;
 			struct error e;
 			struct seen s;
 
 			if (!isalpha((unsigned char)l))
 				continue;
-			if (parse(&programs[i], text, text, &s, &c, &e) == -EINVAL) {
+			if (parse(&programs[i], word, text, &s, &c, &e) == -EINVAL) {
 				assert_true(e.text[0] == '-' || strstr(e.text, "this version has no -"));
 				assert_true(strlen(e.text) > 12);
 				refused += e.text[0] == '-';
