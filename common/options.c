@@ -891,12 +891,15 @@ static int note_said(const struct read *r, struct options_common *common)
 	size_t n = 0;
 
 	common->said = calloc(r->n_said + 1, sizeof(*common->said));
-	for (const struct said *w = r->said; w < r->said + r->n_said && common->said; w++)
+	for (size_t i = 0; i < r->n_said && common->said; i++) {
+		const struct said *w = &r->said[i];
+
 		if (w->option && asprintf(&common->said[n++], "--%s%s%s", w->option->name, w->value ? "=" : "",
 					  w->value ? w->value : "") < 0) {
 			common->said[n - 1] = NULL;
 			return -ENOMEM;
 		}
+	}
 	return common->said ? 0 : -ENOMEM;
 }
 
@@ -905,9 +908,12 @@ static int take_said(const struct read *r, const void *into, bool others)
 {
 	int err = 0;
 
-	for (const struct said *w = r->said; w < r->said + r->n_said && !err; w++)
+	for (size_t i = 0; i < r->n_said && !err; i++) {
+		const struct said *w = &r->said[i];
+
 		if (w->option && (w->into == into) != others)
 			err = options_take(w->option, w->into, w->value, r->e);
+	}
 	return err;
 }
 

@@ -396,15 +396,7 @@ static bool get_numbers(struct bit_reader *in, const uint8_t **at, const uint8_t
 	return true;
 }
 
-/* Loops that AVX2 makes twice as fast, chosen when the program starts. */
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define VECTORS __attribute__((target_clones("avx2", "default")))
-#else
-#define VECTORS
-#endif
-
-VECTORS static void get_even(uint64_t *x, uint32_t n, const uint8_t *data, uint64_t pos, unsigned width,
-			     uint64_t base)
+static void get_even(uint64_t *x, uint32_t n, const uint8_t *data, uint64_t pos, unsigned width, uint64_t base)
 {
 	const uint64_t mask = ((uint64_t)1 << width) - 1;
 
