@@ -285,3 +285,23 @@ int table_print(struct table *t, unsigned width, bool heads, bool colors, struct
 		print_row(t, t->row[r], colors, out);
 	return out->err;
 }
+
+int table_markdown(const struct table *t, struct buf *out)
+{
+	if (!t || t->err)
+		return t ? t->err : -ENOMEM;
+	if (!t->n_rows)
+		return out->err;
+	for (size_t c = 0; c < t->n_columns; c++)
+		buf_printf(out, "%s %s |", c ? "" : "|", t->column[c].head.text);
+	for (size_t c = 0; c < t->n_columns; c++)
+		buf_printf(out, "%s%s|", c ? "" : "\n|", t->column[c].align == TABLE_RIGHT ? "--:" : "---");
+	for (size_t r = 0; r < t->n_rows; r++)
+		for (size_t c = 0; c < t->n_columns; c++) {
+			buf_addstr(out, c ? " " : "\n| ");
+			text_markdown(out, t->row[r][c].text ? t->row[r][c].text : "");
+			buf_addstr(out, " |");
+		}
+	buf_addch(out, '\n');
+	return out->err;
+}

@@ -29,6 +29,8 @@ void table_texts(struct table *t, const char *const *cell, size_t n);
  * wider if wrapped columns would become too narrow to read. 0; -ENOMEM; -EINVAL for a cell without a column or row,
  * or a column added after a row. */
 int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out);
+/* The same in markdown. */
+int table_markdown(const struct table *t, struct buf *out);
 
 /* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"). All text of a recording
  * must pass through this on its way to a terminal. */

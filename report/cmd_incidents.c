@@ -62,19 +62,7 @@ static void put_json(const struct incidents *found, uint32_t n, struct buf *out)
 	}
 }
 
-static void put_markdown(const struct incidents *found, uint32_t n, struct buf *out)
-{
-	buf_addstr(out, "| # | When | What |\n|---|---|---|\n");
-	for (uint32_t i = 0; i < n; i++) {
-		buf_printf(out, "| %u | ", i + 1);
-		incident_put_time(found, &found->incident[i], out);
-		buf_addstr(out, " | ");
-		text_markdown(out, found->incident[i].text);
-		buf_addstr(out, " |\n");
-	}
-}
-
-static void put_table(const struct incidents *found, uint32_t n, bool color, struct buf *out)
+static void put_table(const struct incidents *found, uint32_t n, bool markdown, bool color, struct buf *out)
 {
 	struct table *t = memory_checked(table_new());
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -96,7 +84,7 @@ static void put_table(const struct incidents *found, uint32_t n, bool color, str
 		memory_whole(&text);
 		table_texts(t, (const char *const[]){ buf_str(&text), when, x->text }, 3);
 	}
-	memory_done(table_print(t, cmd_width(STDOUT_FILENO), true, color, out));
+	memory_done(markdown ? table_markdown(t, out) : table_print(t, cmd_width(STDOUT_FILENO), true, color, out));
 	table_free(t);
 }
 
@@ -126,10 +114,8 @@ static int one_file(const void *input, const char *path, const struct options_co
 	else if (!n)
 		buf_printf(&out, "Nothing stands out among %u series over %.*f s.\n", found.n_scanned,
 			   found.duration_s < 10 ? 2 : 0, found.duration_s);
-	else if (a->format == FORMAT_MARKDOWN)
-		put_markdown(&found, n, &out);
 	else
-		put_table(&found, n, options_use_color(common, STDOUT_FILENO), &out);
+		put_table(&found, n, a->format == FORMAT_MARKDOWN, options_use_color(common, STDOUT_FILENO), &out);
 	if (n < found.n && a->format == FORMAT_TABLE)
 		buf_printf(&out, "%u more; --top=0 lists all\n", found.n - n);
 	cmd_write(&out);

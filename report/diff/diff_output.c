@@ -2,7 +2,6 @@
  * table or as markdown. */
 #include "report/diff/diff.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -193,78 +192,15 @@ static void print_json(const struct diff_report *x, struct buf *out)
 
 /* ---- for people ---- */
 
-/* A table of a terminal, or of markdown. */
-struct grid {
-	struct table *table; /* NULL: markdown, into `out` */
-	struct buf *out;
-};
-
-struct column {
-	const char *head;
-	enum table_align align;
-	bool wrap;
-	const char *rule; /* its line below the heads of markdown */
-};
-
-static void grid_head(struct grid *g, const struct column *c, size_t n, const bool *hidden)
+/* Prints and frees a table, and a blank line below it. */
+static void end_table(struct table *t, const struct diff_report *x, bool markdown, struct buf *out)
 {
-	for (size_t i = 0; i < n; i++) {
-		char upper[32] = "";
+	size_t before = out->len;
 
-		for (size_t k = 0; g->table && c[i].head[k] && k + 1 < sizeof(upper); k++)
-			upper[k] = (char)toupper((unsigned char)c[i].head[k]);
-		if (!g->table)
-			buf_printf(g->out, "%s%s%s |", i ? "" : "|", *c[i].head ? " " : "", c[i].head);
-		else if (!hidden || !hidden[i])
-			table_column(g->table, upper, c[i].align, c[i].wrap);
-	}
-	for (size_t i = 0; i < n && !g->table; i++)
-		buf_printf(g->out, "%s%s|", i ? "" : "\n|", c[i].rule);
-}
-
-static void grid_row(struct grid *g)
-{
-	if (g->table)
-		table_row(g->table);
-	else
-		buf_addstr(g->out, "\n|");
-}
-
-/* Adds the text as the next cell, and clears it. */
-static void grid_cell(struct grid *g, struct buf *text, const char *color, bool strong)
-{
-	if (g->table) {
-		if (!text->len)
-			buf_addch(text, '-');
-		table_cell_buf(g->table, text, color);
-		return;
-	}
-	buf_addstr(g->out, strong ? " **" : " ");
-	text_markdown(g->out, buf_str(text));
-	buf_addstr(g->out, strong ? "** |" : " |");
-	buf_carry(g->out, text);
-	buf_clear(text);
-}
-
-/* Writes what is not there yet, and a blank line. */
-static void grid_end(struct grid *g, const struct diff_report *x)
-{
-	size_t before = g->out->len;
-
-	if (g->table)
-		memory_done(table_print(g->table, x->width, true, x->colors, g->out));
-	if (g->out->len > before || !g->table)
-		buf_addstr(g->out, g->table ? "\n" : "\n\n");
-	table_free(g->table);
-}
-
-/* "1.0532", or "-" for NaN. */
-static void put_number(struct buf *out, double v, const char *format)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), format, v);
-	buf_addstr(out, isnan(v) ? "-" : text);
+	memory_done(markdown ? table_markdown(t, out) : table_print(t, x->width, true, x->colors, out));
+	if (out->len > before)
+		buf_addch(out, '\n');
+	table_free(t);
 }
 
 /* One character per run, by height, the sides separate. */
@@ -291,9 +227,8 @@ static void put_runs(struct buf *out, const struct diff_result *r, bool utf8)
 }
 
 /* Numbers of both sides, and what else may differ between them, a sentence each. */
-static void put_sides(struct buf *out, const struct diff_report *x, bool markdown)
+static void put_sides(struct buf *out, const struct diff_report *x)
 {
-	const char *between = markdown ? " " : "\n";
 	const struct diff_recordings *r = x->recordings;
 	size_t runs[DIFF_SIDES] = { 0 }, files[DIFF_SIDES] = { 0 };
 	bool all_shared = r->boots_shared == r->boots[DIFF_BASE] && r->boots_shared == r->boots[DIFF_NEW];
@@ -302,16 +237,16 @@ static void put_sides(struct buf *out, const struct diff_report *x, bool markdow
 		runs[r->recording[i].side] += r->recording[i].n_runs;
 		files[r->recording[i].side]++;
 	}
-	buf_printf(out, "base: %zu run%s of %zu recording%s; new: %zu run%s of %zu recording%s%s", runs[DIFF_BASE],
+	buf_printf(out, "base: %zu run%s of %zu recording%s; new: %zu run%s of %zu recording%s", runs[DIFF_BASE],
 		   plural(runs[DIFF_BASE]), files[DIFF_BASE], plural(files[DIFF_BASE]), runs[DIFF_NEW],
-		   plural(runs[DIFF_NEW]), files[DIFF_NEW], plural(files[DIFF_NEW]), markdown ? "." : "");
+		   plural(runs[DIFF_NEW]), files[DIFF_NEW], plural(files[DIFF_NEW]));
 	if (r->boots[DIFF_BASE] + r->boots[DIFF_NEW] - r->boots_shared > 1 && !x->o->pairs)
-		buf_printf(out, "%sBoots: %u of the base, %u of the new side; %s.", between, r->boots[DIFF_BASE],
+		buf_printf(out, "\nBoots: %u of the base, %u of the new side; %s.", r->boots[DIFF_BASE],
 			   r->boots[DIFF_NEW],
 			   all_shared ? "their effects on both sides are removed" :
 					"each counts as one run, because boots differ");
 	if (r->order == DIFF_BASE_FIRST || r->order == DIFF_NEW_FIRST)
-		buf_printf(out, "%sAll runs of the %s came first: a drift would look like a change.", between,
+		buf_printf(out, "\nAll runs of the %s came first: a drift would look like a change.",
 			   r->order == DIFF_BASE_FIRST ? "base" : "new side");
 	buf_addstr(out, "\n\n");
 }
@@ -367,7 +302,7 @@ static void put_folded(struct buf *out, const struct diff_results *all, enum ver
 		put_text(out, r->series->where, markdown);
 	}
 	if (n)
-		buf_addstr(out, markdown ? ".\n\n" : "\n");
+		buf_addch(out, '\n');
 }
 
 /* "2 REGRESSED, 30 SAME of the 32 with a better direction", and what that means for the exit code. */
@@ -396,13 +331,12 @@ static void put_summary(struct buf *out, const struct diff_report *x, bool markd
 							 ": no regression");
 	if (x->status == EXIT_INCONCLUSIVE)
 		put_undecided(out, x->results, markdown);
-	buf_addstr(out, markdown ? ".\n" : "\n");
+	buf_addch(out, '\n');
 }
 
 enum { METRIC, PLACE, BASE, NEW, UNIT, RATIO, LIMITS, P, Q, N, VERDICT, RUNS, WHY, COLUMNS };
 
-static void put_column(struct buf *out, int column, const struct diff_report *x, const struct diff_result *r,
-		       bool markdown)
+static void put_column(struct buf *out, int column, const struct diff_result *r, bool utf8)
 {
 	const struct verdict *v = &r->v;
 	const char *const text[COLUMNS] = {
@@ -416,22 +350,22 @@ static void put_column(struct buf *out, int column, const struct diff_report *x,
 		[BASE] = v->base, [NEW] = v->fresh, [RATIO] = v->ratio, [P] = v->p, [Q] = v->q,
 	};
 
-	if (text[column]) {
+	if (text[column])
 		buf_addstr(out, text[column]);
-	} else if (column == LIMITS && (markdown || !isnan(v->low + v->high))) {
-		put_number(out, v->low, "%.4f");
-		buf_addstr(out, markdown ? " to " : "..");
-		put_number(out, v->high, "%.4f");
-	} else if (column == N) {
+	else if (column == LIMITS && !isnan(v->low + v->high))
+		buf_printf(out, "%.4f..%.4f", v->low, v->high);
+	else if (column == N)
 		buf_printf(out, "%zu+%zu", v->n_base, v->n_fresh);
-	} else if (column == RUNS) {
-		put_runs(out, r, markdown || x->utf8);
-	} else if (column != LIMITS) {
-		put_number(out, number[column],
+	else if (column == RUNS)
+		put_runs(out, r, utf8);
+	else if (column != LIMITS && !isnan(number[column]))
+		buf_printf(out,
 			   column == RATIO            ? "%.4f" :
 			   column == P || column == Q ? "%.2g" :
-							"%.5g");
-	}
+							"%.5g",
+			   number[column]);
+	if (!out->len)
+		buf_addch(out, '-');
 }
 
 /* What applies to every value is said once, below them. */
@@ -443,87 +377,67 @@ static const char *why_of_all(const struct diff_results *all)
 	return all->n > 1 ? all->result[0].why : NULL;
 }
 
-static void put_result(struct grid *g, const struct diff_report *x, const struct diff_result *r, const bool *hidden,
-		       const char *why_all)
+static void put_differences(const struct diff_report *x, bool markdown, struct buf *out)
+{
+	static const char *const head[] = { "DIFFERS", "BASE", "NEW" };
+	struct table *t = memory_checked(table_new());
+
+	for (int c = 0; c < 3; c++)
+		table_column(t, head[c], TABLE_LEFT, c);
+	for (size_t i = 0; i < x->recordings->environment.n; i++) {
+		const struct diff_difference *d = &x->recordings->environment.difference[i];
+
+		table_row(t);
+		table_cell(t, d->name, d->meaningless ? "31;1" : "33");
+		for (int s = 0; s < DIFF_SIDES; s++)
+			table_cell(t, d->side[s], NULL);
+	}
+	end_table(t, x, markdown, out);
+}
+
+static void put_results(const struct diff_report *x, bool markdown, const char *why_all, struct buf *out)
 {
 	static const char *const color[] = { [VERDICT_REGRESSED] = "31;1",
 					     [VERDICT_IMPROVED] = "32",
 					     [VERDICT_CHANGED] = "33",
 					     [VERDICT_INCONCLUSIVE] = "2",
 					     [VERDICT_ABSENT] = "2" };
-	bool loud = r->v.kind == VERDICT_REGRESSED || r->v.kind == VERDICT_IMPROVED;
+	char interval[32];
+	const char *const head[COLUMNS] = { "METRIC", "PLACE", "BASE", "NEW",     "UNIT", "RATIO", interval,
+					    "P",      "Q",     "N",    "VERDICT", "RUNS", "WHY" };
+	const unsigned right = 1 << BASE | 1 << NEW | 1 << RATIO | 1 << P | 1 << Q | 1 << N;
 	SCOPED(buf_release) struct buf text = BUF_INIT;
+	struct table *t = memory_checked(table_new());
+	bool places = false;
 
-	grid_row(g);
-	for (int c = 0; c < COLUMNS; c++) {
-		bool colored = c == METRIC || c == RATIO || c == VERDICT;
+	snprintf(interval, sizeof(interval), "%.3g %% INTERVAL", 100 * (1 - x->o->alpha));
+	for (size_t i = 0; i < x->results->n; i++)
+		places |= !is_folded(&x->results->result[i]) && x->results->result[i].series->place.kind != PM_SYSTEM;
+	for (int c = 0; c < COLUMNS; c++)
+		if (places || c != PLACE)
+			table_column(t, head[c], right >> c & 1 ? TABLE_RIGHT : TABLE_LEFT, c == WHY);
+	for (size_t i = 0; i < x->results->n; i++) {
+		const struct diff_result *r = &x->results->result[i];
 
-		if (g->table && hidden[c])
+		if (is_folded(r))
 			continue;
-		if (c != WHY || !why_all)
-			put_column(&text, c, x, r, !g->table);
-		grid_cell(g, &text, colored ? color[r->v.kind] : NULL, loud && c == VERDICT);
-	}
-}
-
-static void put_differences(const struct diff_report *x, bool markdown, struct buf *out)
-{
-	static const struct column columns[] = { { "differs", TABLE_LEFT, false, "---" },
-						 { "base", TABLE_LEFT, true, "---" },
-						 { "new", TABLE_LEFT, true, "---" } };
-	struct grid g = { markdown ? NULL : memory_checked(table_new()), out };
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-
-	grid_head(&g, columns, sizeof(columns) / sizeof(*columns), NULL);
-	for (size_t i = 0; i < x->recordings->environment.n; i++) {
-		const struct diff_difference *d = &x->recordings->environment.difference[i];
-
-		grid_row(&g);
-		buf_addstr(&text, d->name);
-		grid_cell(&g, &text, d->meaningless ? "31;1" : "33", false);
-		for (int s = 0; s < DIFF_SIDES; s++) {
-			buf_addstr(&text, d->side[s]);
-			grid_cell(&g, &text, NULL, false);
+		table_row(t);
+		for (int c = 0; c < COLUMNS; c++) {
+			if (c == PLACE && !places)
+				continue;
+			if (c == WHY && why_all)
+				buf_addch(&text, '-');
+			else
+				put_column(&text, c, r, markdown || x->utf8);
+			table_cell_buf(t, &text, c == METRIC || c == RATIO || c == VERDICT ? color[r->v.kind] : NULL);
 		}
 	}
-	grid_end(&g, x);
-}
-
-static void put_results(const struct diff_report *x, bool markdown, const char *why_all, struct buf *out)
-{
-	char interval[32];
-	const struct column columns[COLUMNS] = {
-		[METRIC] = { "metric", TABLE_LEFT, false, "---" },
-		[PLACE] = { "place", TABLE_LEFT, false, "---" },
-		[BASE] = { "base", TABLE_RIGHT, false, "--:" },
-		[NEW] = { "new", TABLE_RIGHT, false, "--:" },
-		[UNIT] = { "unit", TABLE_LEFT, false, "---" },
-		[RATIO] = { "ratio", TABLE_RIGHT, false, "--:" },
-		[LIMITS] = { interval, TABLE_LEFT, false, ":-:" },
-		[P] = { "p", TABLE_RIGHT, false, "--:" },
-		[Q] = { "q", TABLE_RIGHT, false, "--:" },
-		[N] = { "n", TABLE_RIGHT, false, "--:" },
-		[VERDICT] = { "verdict", TABLE_LEFT, false, "---" },
-		[RUNS] = { "runs", TABLE_LEFT, false, "---" },
-		[WHY] = { markdown ? "" : "why", TABLE_LEFT, true, "---" },
-	};
-	struct grid g = { markdown ? NULL : memory_checked(table_new()), out };
-	bool hidden[COLUMNS] = { [PLACE] = true };
-
-	snprintf(interval, sizeof(interval), "%.3g %% interval", 100 * (1 - x->o->alpha));
-	for (size_t i = 0; i < x->results->n; i++)
-		if (!is_folded(&x->results->result[i]))
-			hidden[PLACE] &= x->results->result[i].series->place.kind == PM_SYSTEM;
-	grid_head(&g, columns, COLUMNS, hidden);
-	for (size_t i = 0; i < x->results->n; i++)
-		if (!is_folded(&x->results->result[i]))
-			put_result(&g, x, &x->results->result[i], hidden, why_all);
-	grid_end(&g, x);
+	end_table(t, x, markdown, out);
 }
 
 static void print_text(const struct diff_report *x, bool markdown, struct buf *out)
 {
-	const char *why_all = markdown ? NULL : why_of_all(x->results);
+	const char *why_all = why_of_all(x->results);
 
 	if (markdown)
 		buf_printf(out, "### pmrep diff%s\n\n",
@@ -533,14 +447,14 @@ static void print_text(const struct diff_report *x, bool markdown, struct buf *o
 							    "");
 	if (x->failures)
 		buf_printf(out, "%s%s", x->failures, markdown ? "\n" : "");
-	put_sides(out, x, markdown);
+	put_sides(out, x);
 	if (x->recordings->environment.n)
 		put_differences(x, markdown, out);
 	put_results(x, markdown, why_all, out);
 	put_folded(out, x->results, VERDICT_SAME, markdown);
 	put_folded(out, x->results, VERDICT_INCONCLUSIVE, markdown);
 	if (why_all) {
-		put_text(out, why_all, false);
+		put_text(out, why_all, markdown);
 		buf_addch(out, '\n');
 	}
 	put_summary(out, x, markdown);

@@ -75,7 +75,7 @@ static const struct {
 	  "insn_per_cycle package 1  0.5 0.4 1    0.8000 0.8000..0.8000 0.014 0.014 4+4 REGRESSED 8888 1111 -\n" },
 	{ SIDES("i", "a") " --show=ipc", 0, NULL, "insn_per_cycle system            0.4 0.5 1    1.2500" },
 	{ SIDES("a", "b") " --gate irq --alpha=0.0167", 1, NULL, " RATIO 98.3 % INTERVAL " },
-	{ SIDES("a", "b") " --gate irq --alpha=1% --format=markdown", 4, NULL, "| ratio | 99 % interval |" },
+	{ SIDES("a", "b") " --gate irq --alpha=1% --format=markdown", 4, NULL, "| RATIO | 99 % INTERVAL |" },
 	{ SIDES("a", "b") " --show=irq --margin=20%", 0, HEAD "SAME: irq\n1 SAME: no regression\n" },
 	{ SIDES("a", "b") " --gate irq:20%", 0, NULL, "irq    8000 8800 1/s  1.1000 1.1000..1.1000 0.014 0.014 4+4 SAME" },
 	{ SIDES("a", "b") " --pairs --gate irq", 1, NULL, "1.1000 1.1000..1.1000 0 0 4+4 REGRESSED 1111 8888 -\n" },
@@ -91,12 +91,12 @@ static const struct {
 	  "\nSAME: command.system, command.max_rss, irq, insn_per_cycle, interrupts.total, bench.level\n"
 	  "2 REGRESSED, 4 SAME, 1 INCONCLUSIVE of the 7 with a better direction: regressed\n" },
 	{ SIDES("c", "d") " --format=markdown --gate elapsed", 1,
-	  "### pmrep diff: regressed\n\nbase: 4 runs of 4 recordings; new: 4 runs of 4 recordings.\n\n"
-	  "| differs | base | new |\n|---|---|---|\n| kernel | unknown | 6.2 |\n\n"
-	  "| metric | place | base | new | unit | ratio | 95 % interval | p | q | n | verdict | runs | |\n"
-	  "|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n"
-	  "| command.elapsed | system | 10 | 12 | s | 1.2000 | 1.2000 to 1.2000 | 0.014 | 0.014 | 4+4 | **REGRESSED** | "
-	  "▁▁▁▁ ████ |  |\n\n1 REGRESSED: the gate fails.\n" },
+	  "### pmrep diff: regressed\n\nbase: 4 runs of 4 recordings; new: 4 runs of 4 recordings\n\n"
+	  "| DIFFERS | BASE | NEW |\n|---|---|---|\n| kernel | unknown | 6.2 |\n\n"
+	  "| METRIC | BASE | NEW | UNIT | RATIO | 95 % INTERVAL | P | Q | N | VERDICT | RUNS | WHY |\n"
+	  "|---|--:|--:|---|--:|---|--:|--:|--:|---|---|---|\n"
+	  "| command.elapsed | 10 | 12 | s | 1.2000 | 1.2000..1.2000 | 0.014 | 0.014 | 4+4 | REGRESSED | "
+	  "▁▁▁▁ ████ | - |\n\n1 REGRESSED: the gate fails\n" },
 	{ "a1.pmr b1.pmr --gate irq --format=json", 4, NULL,
 	  "{\n  \"base\": [\n    {\n      \"recording\": \"a1.pmr\",\n      \"runs\": 1,\n      \"snapshots\": 21,\n"
 	  "      \"lost_ticks\": 0,\n" },

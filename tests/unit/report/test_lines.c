@@ -286,7 +286,7 @@ static const struct {
 	    "{\"metric\":\"irq\",\"scope\":\"cpu\",\"package\":1,\"cpu\":7,\"device\":null,\"usual\":100", "],\"tasks\":[]}\n" } },
 	{ { "rows=600", "noise=0.05" }, cmd_incidents, "", 0, { "Nothing stands out among 45 series over 599 s.\n" } },
 	{ { "rows=600", "noise=0.05", "step=570:3" }, cmd_incidents, "--format=markdown --until=595", 0,
-	  { "| # | When | What |\n|---|---|---|\n| 1 | +570 s to the end | interrupts x3 (24," } },
+	  { "| WHEN | TIME (UTC) | WHAT |\n|---|---|---|\n| +570 s to the end | 2026-09-21 14:22:50 | interrupts x3 (24," } },
 	{ { "rows=20" }, cmd_incidents, "@ @", 0,
 	  { ":\nNothing stands out among 45 series over 19 s.\ncaptured_", ":\nNothing stands out among 45 series over 19 s.\n" } },
 	{ { "rows=5" }, cmd_incidents, "", 0, { "Nothing stands out among 45 series over 4.00 s.\n" } },
