@@ -81,7 +81,6 @@ void diff_options_release(struct diff_options *o);
 	FACT(SOURCES, "sources", false, PM_HEADER_SOURCES, NULL) \
 	FACT(EVENTS, "events", false, 0, NULL) \
 	FACT(MULTIPLEXING, "multiplexing", false, 0, NULL) \
-	FACT(COST, "cost of recording", false, 0, NULL) \
 	FACT(GAPS, "gaps", false, 0, NULL) \
 	FACT(TOOL, "recorded by", false, PM_HEADER_TOOL, NULL)
 
@@ -113,7 +112,6 @@ struct diff_recording {
 	uint8_t id[8];
 	char *boot;        /* owned: its boot id; NULL: not recorded */
 	uint32_t session;  /* number of that boot among all recordings */
-	double cost;       /* cost of recording in CPUs; with fact[DIFF_COST] */
 	uint64_t first_ns; /* tick of its first snapshot, CLOCK_MONOTONIC; 0: none */
 	uint64_t snapshots, lost_ticks;
 	bool command;            /* it recorded a command: counts are those of a fixed amount of work */

@@ -13,6 +13,7 @@
 #include "report/info/info.h"
 #include "report/input/input.h"
 #include "report/input/memory.h"
+#include "report/machine/value_out.h"
 
 static const struct {
 	const char *name;
@@ -125,21 +126,6 @@ static void set_fact(struct diff_recording *r, enum diff_fact f, struct buf *tex
 	buf_release(text);
 }
 
-static void put_header(const struct pm_map *header, uint32_t key, struct buf *out)
-{
-	const struct pm_value *v = pm_map_get(header, key);
-
-	if (v && v->kind == PM_VALUE_TEXT)
-		buf_addstr(out, v->str.data);
-	else if (v && v->kind == PM_VALUE_BOOL)
-		buf_addstr(out, v->boolean ? "yes" : "no");
-	else if (v && v->kind == PM_VALUE_U64)
-		buf_printf(out, "%" PRIu64, v->u64);
-	for (uint32_t i = 0; v && v->kind == PM_VALUE_ARRAY && i < v->array.n; i++)
-		if (v->array.item[i].kind == PM_VALUE_TEXT)
-			buf_printf(out, "%s%s", i ? "," : "", v->array.item[i].str.data);
-}
-
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -224,8 +210,8 @@ static void take_facts(struct scanner *s)
 	if (pm_map_get(header, PM_HEADER_BOOT_ID))
 		r->boot = memory_text(pm_map_text(header, PM_HEADER_BOOT_ID, ""));
 	for (int f = 0; f < DIFF_FACTS; f++) {
-		if (facts[f].key)
-			put_header(header, facts[f].key, &text);
+		if (facts[f].key && pm_map_get(header, facts[f].key))
+			value_text(pm_map_get(header, facts[f].key), &text);
 		if (facts[f].config)
 			put_config(m, facts[f].config, &text);
 		set_fact(r, (enum diff_fact)f, &text);
@@ -338,26 +324,6 @@ static void put_gaps(struct diff_recording *r)
 	set_fact(r, DIFF_GAPS, &text);
 }
 
-/* The cost of a recording that was cut or merged is of another period. */
-static void put_cost(struct diff_recording *r, const struct pm_model *m)
-{
-	const struct pm_config *c = pm_model_config(m, "pmrec.cost.cpu_ns", PM_NONE);
-	uint64_t to = r->n_runs ? r->run[r->n_runs - 1].to_ns : 0;
-	struct buf text = BUF_INIT;
-	double percent, digit;
-
-	/* Of less than a second its share of a CPU says nothing. */
-	if (!c || c->reason || c->value.kind != PM_VALUE_U64 || to < r->first_ns + 1000000000 ||
-	    pm_map_get(&m->header, PM_HEADER_HISTORY))
-		return;
-	r->cost = (double)c->value.u64 / (double)(to - r->first_ns);
-	percent = 100 * r->cost;
-	/* One digit, so that several runs have the same text. */
-	digit = percent > 0 ? pow(10, floor(log10(percent))) : 1;
-	buf_printf(&text, "%g %% of a CPU", rint(percent / digit) * digit);
-	set_fact(r, DIFF_COST, &text);
-}
-
 static int scan(struct diff_recording *r, struct error *e)
 {
 	struct scanner s = { .r = r };
@@ -385,7 +351,6 @@ static int scan(struct diff_recording *r, struct error *e)
 	}
 	if (!s.known)
 		take_facts(&s);
-	put_cost(r, pm_reader_model(s.reader));
 	pm_reader_close(s.reader);
 	/* A recording without an end that is still being written is intact, but not finished. */
 	r->open = r->cut && !r->damaged && input_being_written(r->place);
@@ -483,22 +448,6 @@ static char *describe_events(const struct diff_recordings *all, enum diff_side s
 	return memory_checked(buf_detach(&text));
 }
 
-/* Whether recording costs differ: by a percent of a CPU and half as much again on one side, on average. */
-static bool costs_differ(const struct diff_recordings *all)
-{
-	double sum[DIFF_SIDES] = { 0 }, n[DIFF_SIDES] = { 0 }, least, most;
-
-	for (size_t i = 0; i < all->n; i++) {
-		sum[all->recording[i].side] += all->recording[i].cost;
-		n[all->recording[i].side] += all->recording[i].fact[DIFF_COST] != NULL;
-	}
-	if (!n[DIFF_BASE] || !n[DIFF_NEW])
-		return false;
-	least = fmin(sum[DIFF_BASE] / n[DIFF_BASE], sum[DIFF_NEW] / n[DIFF_NEW]);
-	most = fmax(sum[DIFF_BASE] / n[DIFF_BASE], sum[DIFF_NEW] / n[DIFF_NEW]);
-	return most - least > 0.01 && most > 1.5 * least;
-}
-
 static bool events_differ(const struct diff_recording *a, const struct diff_recording *b)
 {
 	bool differ = a->n_events != b->n_events;
@@ -510,10 +459,10 @@ static bool events_differ(const struct diff_recording *a, const struct diff_reco
 
 static bool differ(const struct diff_recordings *all, enum diff_fact f)
 {
-	bool differ = f == DIFF_COST && costs_differ(all);
+	bool differ = false;
 
 	/* Damage is told even if all have it. */
-	for (size_t i = 0; i < all->n && f != DIFF_COST && !differ; i++)
+	for (size_t i = 0; i < all->n && !differ; i++)
 		differ = f == DIFF_EVENTS ? events_differ(&all->recording[0], &all->recording[i]) :
 					    strcmp(say(&all->recording[i], f),
 						   f == DIFF_GAPS ? "none" : say(&all->recording[0], f)) != 0;

@@ -35,7 +35,7 @@ setup() {
 @test "each run reads the same input" {
 	echo 3 >input
 	run -4 "$bin/pmrec" compare -q -r 3 'read -r n; exit $((n - 3))' 'read -r n; exit $((n - 3))' <input
-	[[ "$output" == *"base: 3 runs"* && "$output" != *"cost of recording"* ]]
+	[[ "$output" == *"base: 3 runs"* ]]
 	# A pipe could be read only once.
 	echo 3 | "$bin/pmrec" compare -q -r 2 --gate command.elapsed '! read -r n' '! read -r n' >out || [ $? = 4 ]
 	grep 'base: 2 runs' out

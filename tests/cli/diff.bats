@@ -447,18 +447,3 @@ for r in csv.DictReader(sys.stdin):
 	assert sum(1 for line in open("out.csv") if line.startswith("recording,")) == 1
 	PYTHON
 }
-
-@test "what recording cost is told where it differs" {
-	for i in 1 2; do
-		"$bin/pmrec" -q -i 0.2 -n 6 --sources=stat -o slow$i.pmr
-		"$bin/pmrec" -q -i 1ms -n 1200 --sources=stat,softirqs,interrupts -o fast$i.pmr
-	done
-	run diff --base slow?.pmr --new fast?.pmr
-	[[ $output =~ "cost of recording "+[0-9.]+" % of a CPU".*" % of a CPU" ]]
-	run diff --base slow1.pmr --new slow2.pmr
-	[[ $output != *"cost of recording"* ]]
-	# A part of a recording does not say what the part cost.
-	"$bin/pmrep" cut --until=0.5 -o part.pmr fast1.pmr
-	run diff --base slow1.pmr --new part.pmr
-	[[ $output != *"cost of recording"* ]]
-}
