@@ -10,13 +10,55 @@
 #include "common/double_bits.h"
 #include "common/number.h"
 
+/* 10^k for these k: what doubles need. */
 #define POW10_MIN (-292)
+#define POW10_MAX 324
+#define LIMBS     28
 
-static const struct pow10 {
+/* Powers of ten as 128 bits, of which the highest is set, rounded up. */
+static struct pow10 {
 	uint64_t high, low;
-} pow10_table[] = {
-#include "common/number_table.inc"
-};
+} pow10_table[POW10_MAX - POW10_MIN + 1];
+
+/* The highest 128 bits of a number, lowest limb first, plus `more`. */
+static struct pow10 top_bits(const uint32_t *limb, unsigned more)
+{
+	unsigned __int128 top = 0;
+	int n = LIMBS - 1, shift;
+
+	while (!limb[n])
+		n--;
+	shift = __builtin_clz(limb[n]);
+	for (int i = 0; i < 4; i++)
+		top = top << 32 | (n >= i ? limb[n - i] : 0);
+	top = (top << shift | (n >= 4 ? (uint64_t)limb[n - 4] << shift >> 32 : 0)) + more;
+	return (struct pow10){ (uint64_t)(top >> 64), (uint64_t)top };
+}
+
+/* The bits of 10^k are those of 5^k: multiplies up from 1, which is exact until 128 bits are too few, and divides down
+ * from a power of two, where the remainders that get lost are those of one division by 5^-k. */
+__attribute__((constructor)) static void pow10_init(void)
+{
+	uint32_t up[LIMBS] = { 1 }, down[LIMBS] = { [LIMBS - 1] = 1u << 31 };
+
+	for (int k = 0; k <= POW10_MAX; k++) {
+		uint64_t carry = 0, rest = 0;
+
+		pow10_table[k - POW10_MIN] = top_bits(up, k > 55);
+		if (k <= -POW10_MIN)
+			pow10_table[-k - POW10_MIN] = top_bits(down, k > 0);
+		for (int i = 0; i < LIMBS; i++) {
+			carry += (uint64_t)up[i] * 5;
+			up[i] = (uint32_t)carry;
+			carry >>= 32;
+		}
+		for (int i = LIMBS; i--;) {
+			rest = rest << 32 | down[i];
+			down[i] = (uint32_t)(rest / 5);
+			rest %= 5;
+		}
+	}
+}
 
 static const char digit_pairs[201] = "0001020304050607080910111213141516171819"
 				     "2021222324252627282930313233343536373839"
