@@ -1,5 +1,6 @@
 /*
- * The command: forked early, so that its pid is known to events that follow it; started when everything is ready.
+ * The command: forked early, so that its pid is known to events that follow it; started when everything is ready. And
+ * the signals that are passed on to it.
  */
 #pragma once
 
@@ -7,7 +8,26 @@
 #include <sys/types.h>
 
 #include "format/model.h"
-#include "record/signals.h"
+struct joined;
+
+/* Signals as a file descriptor: blocked in every thread, read by the control thread. */
+struct signals {
+	int fd;
+};
+
+struct signals_event {
+	int signo;
+	bool terminal; /* typed at the terminal: its whole foreground group has received it */
+};
+
+/* Before any thread is started: those that pmrec receives, or the program that it stands for, with a command or not.
+ * 0 or -errno. */
+int signals_init(struct signals *s, const struct joined *j, bool command);
+void signals_release(struct signals *s);
+/* False: nothing more. */
+bool signals_next(struct signals *s, struct signals_event *e);
+/* Whether it requests the end. */
+bool signals_end(const struct signals_event *e);
 
 struct child_setup {
 	bool stdout_to_stderr; /* because the recording goes to stdout */

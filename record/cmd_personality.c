@@ -17,7 +17,6 @@
 #include "record/host/privileges.h"
 #include "record/host/process.h"
 #include "record/host/root.h"
-#include "record/joined.h"
 #include "record/personality.h"
 
 enum { MAX_PORTS = 256, DONE = -1 };

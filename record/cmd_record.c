@@ -6,26 +6,651 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/number.h"
+#include "record/child.h"
 #include "record/commands.h"
+#include "record/control.h"
+#include "record/dumper.h"
 #include "record/host/caller.h"
 #include "record/host/memory.h"
-#include "record/host/process.h"
 #include "record/host/opener.h"
-#include "record/recorder.h"
+#include "record/host/privileges.h"
+#include "record/host/process.h"
+#include "record/host/service.h"
+#include "record/marksocket.h"
+#include "record/record_options.h"
+#include "record/perf/freeze_smi.h"
+#include "record/perf/perf_group.h"
+#include "record/plan/plan.h"
+#include "record/sample/session.h"
 
 #define SECOND 1000000000u
 /* Between two looks if nobody watches and nothing has to be looked for. */
 #define CALM (10ull * SECOND)
 
-int recorder_fail(struct recorder *r)
+/* The progress line on standard error, if that is a terminal. */
+struct progress {
+	bool on;
+	bool shown;
+	uint64_t start_ns;
+};
+
+/* What is run for the caller, by record/host/caller.h. */
+enum { RUN_COMMAND, RUN_PRE, RUN_POST, RUN_REPORT, RUN_DUMP };
+
+/* Times are CLOCK_MONOTONIC. */
+struct recorder {
+	struct record_cmdline cmdline;
+	const struct record_options *options;
+	struct session session;
+	struct child_setup setup;
+	struct child child;
+	struct signals signals;
+	struct control control;
+	struct dumper dumper;
+	struct progress progress;
+	struct service service;
+	struct freeze_smi freeze;
+	struct error error;
+	struct joined *joined; /* NULL: a recording for later */
+	bool input;            /* newline and q are read from stdin */
+	bool interrupted;      /* Ctrl-C came once; the command received it */
+	bool quit;             /* no further runs either */
+	bool failed;           /* writing: the recording is over, the command continues */
+	bool no_room;          /* a full disk was reported */
+	bool small;            /* what only starting needed is given back */
+	bool run_over;
+	bool disabled;      /* instead of perf: snapshots are taken, but events are disabled */
+	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */
+	uint64_t enable_ns; /* -D: when; 0: not waiting */
+	uint64_t second_ns; /* of the next look at CPUs and progress */
+	uint64_t settle_ns; /* when new tasks get their place; 0: there are none */
+	uint64_t made_up;   /* lost ticks of -n that were added at its end */
+	int code;           /* 0, or the reason for an error of pmrec itself */
+};
+
+static void progress_init(struct progress *p, bool quiet)
+{
+	*p = (struct progress){ .on = !quiet && isatty(STDERR_FILENO), .start_ns = clocks_monotonic() };
+}
+
+static void progress_put(const struct progress *p, const struct recording_stats *stats, struct buf *out)
+{
+	uint64_t seconds = (clocks_monotonic() - p->start_ns) / 1000000000u;
+
+	buf_printf(out, "%u:%02u:%02u  %llu snapshot%s  ", (unsigned)(seconds / 3600), (unsigned)(seconds / 60 % 60),
+		   (unsigned)(seconds % 60), (unsigned long long)stats->snapshots, plural(stats->snapshots));
+	buf_bytes(out, stats->bytes);
+	if (stats->lost)
+		buf_printf(out, "  %llu lost tick%s", (unsigned long long)stats->lost, plural(stats->lost));
+}
+
+static void progress_show(struct progress *p, const struct recording_stats *stats)
+{
+	SCOPED(buf_release) struct buf line = BUF_INIT;
+	struct pollfd terminal = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	/* Who waits for a terminal that takes nothing, as after Ctrl-S, obeys no signal. */
+	if (!p->on || poll(&terminal, 1, 0) != 1 || !(terminal.revents & POLLOUT))
+		return;
+	buf_addstr(&line, "\r\033[Kpmrec: ");
+	progress_put(p, stats, &line);
+	fputs(buf_str(&line), stderr);
+	fflush(stderr);
+	p->shown = true;
+}
+
+static void progress_clear(struct progress *p)
+{
+	if (p->shown)
+		fputs("\r\033[K", stderr);
+	p->shown = false;
+}
+
+/* Prints r->error and ends everything; the exit code. */
+static int recorder_fail(struct recorder *r)
 {
 	progress_clear(&r->progress);
 	r->code = command_failed(&r->error);
 	r->quit = r->run_over = true;
 	return r->code;
 }
+
+/* ---- what it tells its user on standard error ---- */
+
+static void recorder_tell_refused(struct recorder *r)
+{
+	const struct pm_model *m = &r->session.model;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	/* A name on the command line that has no rows would not be missed. */
+	for (uint32_t i = 0; r->joined && r->joined->says && i < m->n_probes; i++)
+		if (m->probe[i].reason == PM_REASON_GONE && !strncmp(m->probe[i].what, "cgroup ", 7))
+			fprintf(stderr, "perf stat: there is no %s\n", m->probe[i].what);
+	if (r->options->run.quiet)
+		return;
+	refused_print(&r->session.model, r->options->run.verbose, &text);
+	fputs(buf_str(&text), stderr);
+}
+
+/* If the kernel withholds something. */
+static void recorder_tell_rights(const struct recorder *r)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	if (!privileges_tell(&text) && !r->options->run.quiet)
+		fprintf(stderr, "pmrec: sampling with %s\n", buf_str(&text));
+}
+
+/* For those who typed only pmrec. */
+static void recorder_tell_start(struct recorder *r)
+{
+	const struct record_options *o = r->options;
+
+	if (!r->progress.on || o->run.command)
+		return;
+	fprintf(stderr, "pmrec: recording %u counters", (unsigned)r->session.model.n_counters);
+	if (o->sample.interval_ns)
+		fprintf(stderr, " every %g s", (double)o->sample.interval_ns / 1e9);
+	fprintf(stderr, " to %s; Ctrl-C ends it\n", session_output(&r->session)->path);
+}
+
+static void tell_result(struct recorder *r, const struct recording_stats *stats)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	progress_clear(&r->progress);
+	if (r->options->run.quiet || (r->options->output.output && !strcmp(r->options->output.output, "-")))
+		return;
+	buf_printf(&text, "pmrec: %s: ", session_output(&r->session)->path);
+	if (r->session.rotation.files > 1)
+		buf_printf(&text, "the last of %llu files, ", (unsigned long long)r->session.rotation.files);
+	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots, plural(stats->snapshots));
+	buf_bytes(&text, stats->bytes);
+	if (stats->lost)
+		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, plural(stats->lost));
+	if (r->progress.on && !r->options->run.report)
+		buf_printf(&text, "; to see it: pmrep %s", session_output(&r->session)->path);
+	fprintf(stderr, "%s\n", buf_str(&text));
+}
+
+/* Losses continue until the end, so they are reported there: in the middle the line would be overlooked. */
+static void tell_dead(struct recorder *r)
+{
+	const char *line = recording_dead(r->session.recording);
+
+	while (!r->options->run.quiet && *line) {
+		size_t len = strcspn(line, "\n");
+
+		fprintf(stderr, "pmrec: %.*s\n", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+static void recorder_tell_end(struct recorder *r, const struct recording_stats *stats)
+{
+	tell_result(r, stats);
+	tell_dead(r);
+}
+
+static void recorder_tell_killed(const struct recorder *r)
+{
+	const struct record_options *o = r->options;
+
+	if (r->joined->says && r->joined->ran && WIFSIGNALED(r->child.status) &&
+	    !((r->joined->cut || r->joined->signal) && o->sample.interval_ns) && (!r->quit || r->joined->signal))
+		fprintf(stderr, "%s: %s\n", o->run.command[0], strsignal(WTERMSIG(r->child.status)));
+}
+
+/* Why no event could be opened, preferring a reason that privileges would cure; 0: some could, or none was wanted. */
+static uint64_t why_none(const struct pm_model *m)
+{
+	uint64_t why = 0;
+
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		uint64_t its = pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_INVALID, 0);
+
+		if (!its)
+			return 0;
+		why = why == PM_REASON_NO_PERMISSION ? why : its;
+	}
+	return why;
+}
+
+static bool recorder_may_not(const struct recorder *r)
+{
+	const struct pm_model *m = &r->session.model;
+	bool refused = why_none(m) == PM_REASON_NO_PERMISSION;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	if (refused)
+		refused_print(m, false, &text);
+	fputs(buf_str(&text), stderr);
+	return refused;
+}
+
+/* ---- what others request: control words, markers, signals, keys, dumps ---- */
+
+/* Adds a marker, without text if it is NULL. False: there was no room. */
+static bool mark(struct recorder *r, const char *text)
+{
+	struct pm_event event = { .type = PM_EVENT_MARKER };
+
+	/* Under strict privacy the marker is recorded, its text is not. */
+	if (text && strcmp(r->options->privacy, "strict"))
+		(void)pm_map_set(&event.attrs, PM_EVENT_KEY_TEXT, pm_text(text));
+	return !session_event(&r->session, &event);
+}
+
+/* As perf says it, whatever the state before. */
+static void tell_switched(const struct recorder *r, const char *how)
+{
+	if (r->joined && r->joined->says)
+		fprintf(stderr, "Events %s\n", how);
+}
+
+static void recorder_switched(struct recorder *r, enum pm_event_type how)
+{
+	struct pm_event event = { .type = how };
+
+	r->disabled = how == PM_EVENT_DISABLE;
+	session_event(&r->session, &event);
+}
+
+/* Switches without a new segment, because intervals continue. Returns whether that was possible. */
+static bool switch_here(struct recorder *r, bool on)
+{
+	if (!r->joined || !r->joined->says || !r->session.counting)
+		return false;
+	if (r->disabled != on)
+		return true;
+	if (session_enable(&r->session, on, &r->error))
+		recorder_fail(r);
+	recorder_switched(r, on ? PM_EVENT_ENABLE : PM_EVENT_DISABLE);
+	return true;
+}
+
+static void recorder_enable(struct recorder *r)
+{
+	struct pm_event event = { .type = PM_EVENT_ENABLE };
+
+	r->enable_ns = 0;
+	tell_switched(r, "enabled");
+	if (switch_here(r, true) || r->session.counting)
+		return;
+	/* Read while they stand still, they lose none of the time in which they count. */
+	session_begin(&r->session);
+	if (session_enable(&r->session, true, &r->error))
+		recorder_fail(r);
+	else
+		session_event(&r->session, &event);
+}
+
+/* Starts a dump, in a process that asks as `pmrec dump` does. Returns why not, or NULL. */
+static const char *dump(struct recorder *r, const char *cause)
+{
+	const struct record_options *o = r->options;
+	struct child_setup setup = { .files = r->setup.files };
+	uint64_t now = clocks_monotonic();
+	struct dumper *d = &r->dumper;
+	char text[80], *path;
+
+	if (!o->output.ring_ns)
+		return "only a recorder with --ring writes dumps by itself; pmrec dump -o FILE works with any "
+		       "recorder";
+	if (now < d->next_ns)
+		return "the last dump was less than --dump-every ago";
+	if (!child_ended(&d->child, false))
+		return "a dump is already in progress";
+	d->next_ns = now + o->output.dump_ns;
+	snprintf(text, sizeof(text), "dump: %s", cause);
+	mark(r, text);
+	path = output_dump_name(o);
+	if (!path)
+		return "no memory";
+	progress_clear(&r->progress);
+	if (!o->run.quiet)
+		fprintf(stderr, "pmrec: %s: dump to %s\n", cause, path);
+	setup.text = path;
+	child_release(&d->child);
+	if (child_fork(&d->child, RUN_DUMP, NULL, &setup, &r->error) || child_start(&d->child, &r->error))
+		command_failed(&r->error);
+	free(path);
+	return NULL;
+}
+
+static void recorder_pressed(struct recorder *r, const struct pollfd *p)
+{
+	for (unsigned i = 0; i < r->dumper.n; i++) {
+		if (p[i].revents & POLLPRI)
+			(void)dump(r, r->options->output.dump_on[i]);
+		else if (p[i].revents)
+			r->dumper.trigger[i] = -1; /* the kernel gave it up */
+	}
+}
+
+/* Writes all that was sampled, as far as the disk takes it, and hands out the files. Returns why not, or NULL. */
+static const char *hand_out(struct recorder *r, struct message_fds *fds)
+{
+	if (!session_output(&r->session)->regular)
+		return "its recording goes to a pipe or device, so nothing is kept";
+	session_snapshot(&r->session);
+	recording_flush(r->session.recording);
+	rotation_files(&r->session.rotation, fds);
+	return fds->n ? NULL : "the files of its recording are gone, or cannot be read";
+}
+
+static void recorder_hear(struct recorder *r)
+{
+	struct message_fds fds = { .n = 0 };
+	struct control_command command;
+	char line[MARKSOCKET_LINE];
+	int peer;
+
+	while ((peer = control_next_peer(&r->control, line, sizeof(line), &command)) >= 0) {
+		const char *wrong = "unknown command";
+
+		if (command.verb == CONTROL_MARK)
+			wrong = mark(r, command.text) ? NULL : "the output cannot take a marker now";
+		else if (command.verb == CONTROL_DUMP)
+			wrong = hand_out(r, &fds);
+		marksocket_answer(peer, wrong, &fds);
+		message_close_fds(&fds);
+	}
+}
+
+static void disable(struct recorder *r)
+{
+	struct pm_event event = { .type = PM_EVENT_DISABLE };
+
+	r->enable_ns = 0;
+	tell_switched(r, "disabled");
+	if (switch_here(r, false) || !r->session.counting)
+		return;
+	if (session_enable(&r->session, false, &r->error))
+		recorder_fail(r);
+	session_event(&r->session, &event);
+	session_end(&r->session);
+}
+
+/* Switches one event alone. Returns why not, or NULL. */
+static const char *switch_event(struct recorder *r, const char *name, bool on)
+{
+	int n = session_enable_one(&r->session, name, on, &r->error);
+
+	if (n < 0)
+		recorder_fail(r);
+	else if (!n)
+		return "unknown event";
+	else if (on && !r->session.counting)
+		recorder_enable(r);
+	return NULL;
+}
+
+static void list_events(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!strcmp(m->counter[i].source, "perf"))
+			fprintf(stderr, "%s\n", m->counter[i].display);
+}
+
+static void recorder_obey(struct recorder *r, const struct control_command *c)
+{
+	const char *wrong = NULL;
+
+	switch (c->verb) {
+	case CONTROL_ENABLE:
+		if (*c->text)
+			wrong = switch_event(r, c->text, true);
+		else
+			recorder_enable(r);
+		break;
+	case CONTROL_DISABLE:
+		if (*c->text)
+			wrong = switch_event(r, c->text, false);
+		else
+			disable(r);
+		break;
+	case CONTROL_EVLIST:
+		list_events(&r->session.model);
+		break;
+	case CONTROL_SNAPSHOT:
+		session_snapshot(&r->session);
+		break;
+	case CONTROL_MARK:
+		if (!mark(r, c->text))
+			wrong = "the output cannot take a marker now";
+		break;
+	case CONTROL_DUMP:
+		wrong = dump(r, "--control");
+		break;
+	case CONTROL_STOP:
+		r->quit = r->run_over = true;
+		break;
+	case CONTROL_PING:
+		break;
+	case CONTROL_UNKNOWN:
+		/* perf does not answer it. */
+		if (r->joined && r->joined->says)
+			return;
+		wrong = "unknown command";
+		break;
+	}
+	control_answer(&r->control, wrong);
+}
+
+/* turbostat counts it towards -n. */
+static void end_interval(struct recorder *r)
+{
+	if (r->joined && !r->joined->says && r->session.last_number != UINT64_MAX)
+		r->session.last_number--;
+	session_snapshot(&r->session);
+}
+
+static void recorder_signal(struct recorder *r, const struct signals_event *s)
+{
+	bool running = r->child.started && !r->child.ended;
+	const char *wrong;
+
+	if (r->joined && signals_end(s))
+		r->joined->signal = s->signo;
+	switch (s->signo) {
+	case SIGCHLD:
+		if (r->child.started && child_ended(&r->child, false))
+			r->run_over = true;
+		child_ended(&r->dumper.child, false);
+		break;
+	case SIGUSR2:
+		wrong = dump(r, "SIGUSR2");
+		if (wrong && !r->options->run.quiet)
+			fprintf(stderr, "pmrec: SIGUSR2: no dump: %s\n", wrong);
+		break;
+	case SIGUSR1:
+		if (r->joined && r->joined->says)
+			break;
+		end_interval(r);
+		mark(r, NULL);
+		break;
+	case SIGINT:
+	case SIGALRM:
+	case SIGABRT:
+	case SIGQUIT:
+		r->quit = true;
+		/* perf and turbostat wait for a command that did not receive the signal; perf's intervals end with
+		 * it, and perf dies of SIGQUIT. */
+		if (r->joined && running && !s->terminal && (s->signo != SIGQUIT || !r->joined->says) &&
+		    !(r->joined->says && r->options->sample.interval_ns))
+			break;
+		/* A second Ctrl-C is for a command that ignores the first. */
+		r->run_over = r->run_over || !running || r->interrupted;
+		r->interrupted = true;
+		if (!s->terminal)
+			child_signal(&r->child, s->signo);
+		break;
+	default:
+		r->quit = true;
+		r->run_over = r->run_over || !running;
+		/* turbostat dies of it, and prints no incomplete interval. */
+		if (r->joined && !r->joined->says && !running)
+			session_ticks_ended(&r->session);
+		child_signal(&r->child, s->signo);
+	}
+}
+
+static void recorder_input(struct recorder *r)
+{
+	char text[256];
+	ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+
+	if (n <= 0) {
+		r->input = false;
+		return;
+	}
+	if (memchr(text, 'q', (size_t)n))
+		r->quit = r->run_over = true;
+	else
+		end_interval(r);
+}
+
+/* ---- --dry-run: which groups would be counted, and what share of the time each has its counters ---- */
+
+#define TRIAL_MS 200
+
+/* Groups of equal PMUs that follow one another have one line. */
+struct fold {
+	const struct perf_group *first, *last;
+	char share[16];
+	bool starved; /* some group had no counter all the time */
+};
+
+static void measure(const struct perf_group *g, char *share, size_t size)
+{
+	uint64_t enabled = 0, running = 0;
+
+	for (uint32_t i = 0; i < g->n_rows; i++) {
+		uint64_t count, on, ran;
+
+		if (perf_row_count(g->row[i], 0, &count, &on, &ran))
+			continue;
+		enabled += on;
+		running += ran;
+	}
+	snprintf(share, size, enabled ? "%5.1f %%" : "      -",
+		 enabled ? 100. * (double)running / (double)enabled : 0);
+}
+
+/* Its words behind the PMU's name. */
+static const char *own_words(const struct event *ev)
+{
+	size_t len = strlen(ev->pmu);
+
+	return !strncmp(ev->display, ev->pmu, len) && ev->display[len] == '/' ? ev->display + len + 1 : ev->display;
+}
+
+/* Names that differ in digits alone: uncore_imc_0, uncore_imc_10. */
+static bool are_kin(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+
+	while (*a && *a == *b) {
+		a += strspn(a + 1, digits) + 1;
+		b += strspn(b + 1, digits) + 1;
+	}
+	return !*a && !*b;
+}
+
+static bool are_equal(const struct perf_group *a, const struct perf_group *b)
+{
+	bool equal = a->n == b->n && are_kin(a->member[0]->ev->pmu, b->member[0]->ev->pmu);
+
+	for (uint32_t k = 0; equal && k < a->n; k++)
+		equal = !strcmp(own_words(a->member[k]->ev), own_words(b->member[k]->ev));
+	return equal;
+}
+
+static void print_fold(struct fold *f)
+{
+	const struct perf_group *g = f->first;
+	bool many = f->last != g;
+	char number[32];
+
+	if (!g)
+		return;
+	f->starved |= !strcmp(f->share, "  0.0 %");
+	snprintf(number, sizeof(number), many ? "%u-%u" : "%u", g->number, f->last->number);
+	printf("%5s  %s  %s%s%s%s", number, f->share, g->member[0]->ev->pmu, many ? " to " : "",
+	       many ? f->last->member[0]->ev->pmu : "", g->n > 1 ? " {" : " ");
+	for (uint32_t k = 0; k < g->n; k++) {
+		const char *words = many ? own_words(g->member[k]->ev) : g->member[k]->ev->display;
+		size_t len = strlen(words);
+
+		printf("%s%.*s", k ? ", " : "", (int)(many && len && words[len - 1] == '/' ? len - 1 : len), words);
+	}
+	printf("%s\n", g->n > 1 ? "}" : "");
+	f->first = NULL;
+}
+
+static void print_group(struct fold *f, const struct perf_group *g)
+{
+	char share[sizeof(f->share)];
+
+	measure(g, share, sizeof(share));
+	if (!f->first || strcmp(share, f->share) != 0 || !are_equal(f->first, g)) {
+		print_fold(f);
+		f->first = g;
+		memcpy(f->share, share, sizeof(share));
+	}
+	f->last = g;
+}
+
+/* What pmrec counts itself takes no turns. */
+static void print_tools(const struct pm_model *m, const struct pm_group *g)
+{
+	printf("    -  100.0 %%  tool%s", g->n_counters > 1 ? " {" : " ");
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		printf("%s%s", k ? ", " : "", pm_model_counter(m, g->counter[k])->display);
+	printf("%s\n", g->n_counters > 1 ? "}" : "");
+}
+
+static void dry_run(struct session *s)
+{
+	const struct timespec trial = { .tv_nsec = TRIAL_MS * 1000000L };
+	const struct perf_group *last = NULL;
+	struct fold fold = { 0 };
+	const char *metrics;
+	struct error e = { 0 }; /* a group that cannot count has counted 0 */
+
+	(void)session_enable(s, true, &e);
+	nanosleep(&trial, NULL);
+	(void)session_enable(s, false, &e);
+	printf("GROUP   COUNTS  EVENTS\n");
+	for (struct unit *u = s->plan.units; u; u = u->next) {
+		const struct perf_row *row = perf_row_of(u);
+
+		/* The rows of a group are adjacent. */
+		if (row && row->group != last)
+			print_group(&fold, row->group);
+		last = row ? row->group : last;
+		if (row || strcmp(u->source->ops->name, "perf") != 0)
+			continue;
+		print_fold(&fold);
+		print_tools(&s->model, pm_model_group(&s->model, u->group));
+	}
+	print_fold(&fold);
+	if (fold.starved)
+		printf("0.0 %%: there was no counter for the group in %u ms: others hold them, or groups take turns "
+		       "(pmrec doctor "
+		       "says who may)\n",
+		       TRIAL_MS);
+	for (size_t i = 0; i < s->n_sources; i++)
+		if ((metrics = perf_no_event(&s->source[i])))
+			printf("no event: %s\n", metrics);
+}
+
+/* ---- from start to end ---- */
 
 /* Says it once, and gives up the oldest file if that is permitted. */
 static void no_room(struct recorder *r)

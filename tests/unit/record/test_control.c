@@ -6,11 +6,9 @@
 #include "record/commands.h"
 #include "record/control.h"
 #include "record/host/clocks.h"
-#include "record/joined.h"
 #include "record/marksocket.h"
-#include "record/pressure.h"
-#include "record/progress.h"
-#include "record/recorder.h"
+#include "record/dumper.h"
+#include "record/cmd_record.c"
 #include "tests/unit/lib/test.h"
 
 /* ---- control lines ---- */

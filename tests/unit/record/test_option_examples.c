@@ -3,7 +3,7 @@
  * kernel's page on Tegra410 PMUs), given to pmrec in place of the tool's name: it is understood, or the error says
  * where the option belongs. And the table of letters beside the options that pmrec has.
  */
-#include "record/options.h"
+#include "record/record_options.h"
 #include "tests/unit/lib/test.h"
 
 #define WORDS 24

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "record/commands.h"
-#include "record/joined.h"
 #include "record/personality.h"
 #include "tests/unit/lib/command.h"
 #include "tests/unit/lib/sysroot.h"

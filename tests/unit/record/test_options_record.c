@@ -1,5 +1,5 @@
 /* The command line of pmrec: what each spelling means, and what is refused with which hint. */
-#include "record/options.h"
+#include "record/record_options.h"
 #include "tests/unit/lib/test.h"
 
 struct parsed {

@@ -1,4 +1,4 @@
-#include "record/options.h"
+#include "record/record_options.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/parse.h"
 #include "record/commands.h"
 #include "record/plan/add.h"
-#include "record/pressure.h"
+#include "record/dumper.h"
 
 /* The definitions of a small machine and a few snapshots. */
 #define BUFFER_MIN_BYTES 1000000
