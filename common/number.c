@@ -35,8 +35,8 @@ static struct pow10 top_bits(const uint32_t *limb, unsigned more)
 	return (struct pow10){ (uint64_t)(top >> 64), (uint64_t)top };
 }
 
-/* The bits of 10^k are those of 5^k: multiplies up from 1, which is exact until 128 bits are too few, and divides down
- * from a power of two, where the remainders that get lost are those of one division by 5^-k. */
+/* The bits of 10^k are those of 5^k: multiplies up from 1, and divides down from a power of two; what the divisions
+ * lose is what a single one by 5^-k would. */
 __attribute__((constructor)) static void pow10_init(void)
 {
 	uint32_t up[LIMBS] = { 1 }, down[LIMBS] = { [LIMBS - 1] = 1u << 31 };
