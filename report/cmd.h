@@ -54,3 +54,32 @@ void cmd_follow(struct pipeline_config *config, struct follow *f, const char *pa
 int cmd_judge(const struct pipeline_result *r, const char *path, bool followed);
 /* Columns of the descriptor's terminal, also behind a pager; 0 without a terminal: no limit. */
 unsigned cmd_width(int fd);
+
+/* The commands of pmrep: a row here and one cmd_NAME.c each. The first is the default. */
+/* clang-format off */
+/* COMMAND(name, one line of help), in the order of `pmrep --help`. */
+#define EACH_COMMAND(COMMAND) \
+	COMMAND(show, "metrics, interval by interval or in total (the default command)") \
+	COMMAND(incidents, "what happened, and when") \
+	COMMAND(stat, "counts as perf stat prints them") \
+	COMMAND(info, "what was recorded, on which machine, and what is missing and why") \
+	COMMAND(list, "counters, metrics, events, instances or groups of a recording") \
+	COMMAND(dump, "every frame and every raw value") \
+	COMMAND(check, "verify every byte; list damage") \
+	COMMAND(diff, "compare two sets of recordings: is the new one slower?") \
+	COMMAND(cut, "copy part of a recording") \
+	COMMAND(merge, "join consecutive recordings into one") \
+	COMMAND(repair, "copy the readable part of a damaged recording") \
+	COMMAND(redact, "copy a recording without the names of host, people and programs") \
+	COMMAND(bundle, "redact a recording and shrink it for an attachment") \
+	COMMAND(plot, "metrics over time, drawn in the terminal") \
+	COMMAND(html, "one page of charts and tables that any browser opens") \
+	COMMAND(eval, "the value of a metric expression")
+/* clang-format on */
+
+#define DECLARE_COMMAND(name, help) int cmd_##name(int argc, char **argv);
+EACH_COMMAND(DECLARE_COMMAND)
+#undef DECLARE_COMMAND
+
+/* pmrep without main(). */
+int pmrep_run(int argc, char **argv);

@@ -1,6 +1,5 @@
 /* pmrep bundle: a recording to hand on: redacted, and as small as requested. */
 #include "report/cmd_copy.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,5 @@
 /* pmrep check: verifies every byte, and says which time is lost with damaged ones. */
 #include "report/cmd.h"
-#include "report/commands.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* pmrep cut: copies part of a recording, by time, or one in every so many snapshots. */
 #include "report/cmd_copy.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <fnmatch.h>

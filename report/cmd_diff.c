@@ -1,6 +1,5 @@
 /* pmrep diff: is it slower, and is that certain? */
 #include "report/cmd.h"
-#include "report/commands.h"
 
 #include <langinfo.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /* pmrep dump: what is in the file, frame by frame and value by value. */
 #include "report/cmd.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,5 @@
 /* pmrep eval: the value of a metric expression for given numbers. */
 #include "report/cmd.h"
-#include "report/commands.h"
 #include "report/input/memory.h"
 
 #include <errno.h>

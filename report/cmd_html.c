@@ -1,6 +1,5 @@
 /* pmrep html: a self-contained page about one recording or two. */
 #include "report/cmd_copy.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <stdio.h>

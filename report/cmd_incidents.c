@@ -1,6 +1,5 @@
 /* pmrep incidents: what happened, and when. */
 #include "report/cmd.h"
-#include "report/commands.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 /* pmrep info: what was recorded, on which machine, how well, and what the file reveals. */
 #include "report/cmd.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <unistd.h>

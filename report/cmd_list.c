@@ -1,6 +1,5 @@
 /* pmrep list: counters, metrics, events, instances, groups, sources and PMUs of recordings. */
 #include "report/cmd.h"
-#include "report/commands.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

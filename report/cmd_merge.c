@@ -1,5 +1,4 @@
 #include "report/cmd_copy.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,5 @@
 /* pmrep plot: metrics over time, drawn with characters. */
 #include "report/cmd.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <langinfo.h>

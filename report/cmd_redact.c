@@ -1,6 +1,5 @@
 /* pmrep redact: removes from recordings what identifies the machine, a person or the time. */
 #include "report/cmd_copy.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <stdint.h>

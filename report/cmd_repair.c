@@ -1,6 +1,5 @@
 /* pmrep repair: copies the readable part of a damaged recording. */
 #include "report/cmd_copy.h"
-#include "report/commands.h"
 
 #include <errno.h>
 #include <stdio.h>

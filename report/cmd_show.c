@@ -1,7 +1,4 @@
 /* pmrep show: the metrics of recordings, interval by interval. */
-#include "report/cmd.h"
-#include "report/commands.h"
-
 #include <errno.h>
 #include <langinfo.h>
 #include <stdio.h>
@@ -11,22 +8,167 @@
 #include <unistd.h>
 
 #include "common/file.h"
-#include "common/number.h"
 #include "common/names.h"
+#include "common/number.h"
+#include "common/options.h"
+#include "common/options_table.h"
+#include "common/parse.h"
 #include "common/table.h"
-#include "report/input/follow.h"
+#include "report/cmd.h"
+#include "report/export/exporter.h"
+#include "report/export/spark.h"
+#include "report/export/when.h"
 #include "report/incident/incident.h"
 #include "report/info/dump.h"
 #include "report/info/info.h"
+#include "report/input/follow.h"
 #include "report/input/input.h"
 #include "report/input/memory.h"
+#include "report/input/outfile.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
-#include "report/options_show.h"
-#include "report/export/spark.h"
-#include "report/export/when.h"
+#include "report/metric/vendor_files.h"
+#include "report/pipeline/options_read.h"
+#include "report/pipeline/pipeline.h"
 
 #define NAME "pmrep"
+
+#define SHOW_WIDTH_UNSAID UINT32_MAX /* of export.width: that of the terminal */
+
+struct show_options {
+	struct pipeline_config pipeline;
+	struct export_config export;
+	unsigned form;                 /* --format: index of exporters */
+	const struct sink_ops *format; /* this one */
+	const char *out;               /* NULL or "-": stdout */
+	const char *when;              /* NULL, or an expression that is waited for */
+	const char *output_dir;        /* NULL, or where each recording gets a file */
+	unsigned overwrite;            /* OUTFILE_OVERWRITE or 0 */
+	enum pm_kind per;              /* --per-LEVEL; PM_KINDS: none was requested */
+	bool spark, list, follow, strict, dump, quiet;
+	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
+	char **file;                 /* borrowed of the command line */
+	int n_files;
+};
+
+static const char brief[] =
+	"Usage: pmrep [show] [OPTION...] FILE...\n"
+	"Show the metrics of recordings: for every interval a row for the system, then one per CPU.\n\n"
+	"  -s, --show=LIST      only these columns (names, globs, categories); --hide, --enable\n"
+	"  -l, --list           list the columns\n"
+	"  -S, --Summary        the system only;  -c, --cpu=SET  these CPUs\n"
+	"      --per-LEVEL      rows by system, package, die, cluster, cache, core, node, cpu, task, cgroup, device\n"
+	"      --every=SEC      longer intervals;  --total  one interval;  --since=TIME, --until=TIME  part\n"
+	"      --format=FORMAT  table, csv or json;  --layout=wide  one column per metric;  -o FILE\n"
+	"      --follow         keep reading while the recording grows\n"
+	"      --rate           raw counters per second\n\n"
+	"Examples:\n"
+	"  pmrep host.pmr                            everything, in a table\n"
+	"  pmrep host.pmr --since=-60 -S             the last minute, the whole system\n"
+	"  pmrep host.pmr --per-package --format=csv for programs\n"
+	"  pmrec -o - | pmrep -                      live\n"
+	"--help=all lists every option.\n";
+
+static int set_columns(struct show_options *o, enum selection_verb verb, const char *list, struct error *e)
+{
+	/* A column that the user names may be a vendor's. */
+	int err = verb == SELECT_HIDE ? 0 : vendor_files_add_pack(&o->vendor, false, e);
+
+	return err ? err : selection_add(&o->pipeline.selection, verb, list, e);
+}
+
+static int set_show(void *into, char *arg, struct error *e)
+{
+	return set_columns(into, SELECT_SHOW, arg, e);
+}
+
+static int set_hide(void *into, char *arg, struct error *e)
+{
+	return set_columns(into, SELECT_HIDE, arg, e);
+}
+
+static int set_enable(void *into, char *arg, struct error *e)
+{
+	return set_columns(into, SELECT_ENABLE, arg, e);
+}
+
+static int set_ipc(void *into, char *arg, struct error *e)
+{
+	return set_columns(into, SELECT_ENABLE, "insn_per_cycle", e);
+}
+
+static int set_heads(void *into, char *arg, struct error *e)
+{
+	struct show_options *o = into;
+	uint64_t n;
+
+	if (parse_u64(arg, &n) || n > UINT32_MAX)
+		return error_set(e, EINVAL, "--header_iterations: '%s' is not a number of intervals", arg);
+	o->export.heads_every = (uint32_t)n;
+	o->export.no_heads = !n;
+	return 0;
+}
+
+static int set_columns_of_rows(void *into, char *arg, struct error *e)
+{
+	if (export_columns_check(arg, e))
+		return error_prefix(e, "--columns");
+	((struct show_options *)into)->export.columns = arg;
+	return 0;
+}
+
+static int set_header(void *into, char *arg, struct error *e)
+{
+	static const char *const headers[] = { "short", "full", "cpus", NULL };
+	struct show_options *o = into;
+	unsigned place = 0;
+	int err = options_word("header", arg, headers, &place, e);
+
+	o->export.full_header |= place == 1;
+	o->export.debug |= place == 2;
+	return err;
+}
+
+#define PER(level)  NUMBER(per, PM_##level)
+#define MODE(which) NUMBER(pipeline.mode, PIPELINE_##which)
+
+#define OPTIONS_INTO struct show_options
+static const struct option_row rows[] = {
+#include "common/options_show.def"
+	{ 0 },
+};
+
+static int operands(void *into, int n, char **operand, struct error *e)
+{
+	struct show_options *o = into;
+
+	o->file = operand;
+	o->n_files = n;
+	o->pipeline.bind.files = o->vendor;
+	o->format = exporters[o->form];
+	return 0;
+}
+
+/* Not what appears while it is recorded, nor what another program reads. */
+static bool paged(const void *input)
+{
+	const struct show_options *o = input;
+	bool files = true;
+
+	for (int i = 0; i < o->n_files; i++)
+		files &= strcmp(o->file[i], "-") != 0;
+	return files && !o->follow && !o->out && !o->output_dir && !o->export.clear && (o->list || o->format->table);
+}
+
+static const struct options_spec show_spec = {
+	.name = "pmrep show",
+	.paged = paged,
+	.column = OPTIONS_SHOW,
+	.rows = rows,
+	.operands = operands,
+	.operands_doc = "FILE...",
+	.brief = brief,
+};
 
 /* ---- --list ---- */
 
@@ -540,11 +682,11 @@ static int dump(const struct show_options *o)
 int cmd_show(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct show_options o;
-	int status;
-
-	show_options_init(&o);
-	status = cmd_options(&show_spec, argc, argv, &o, &common);
+	struct show_options o = {
+		.export = { .fd = STDOUT_FILENO, .width = SHOW_WIDTH_UNSAID, .top = EXPORT_TOP_FOLDED },
+		.per = PM_KINDS,
+	};
+	int status = cmd_options(&show_spec, argc, argv, &o, &common);
 	/* Here turbostat lists what --show could name. */
 	o.export.list = o.list && o.format->tabs && o.n_files;
 	o.pipeline.selection.all |= o.export.list && !o.pipeline.selection.has_show;
@@ -552,7 +694,9 @@ int cmd_show(int argc, char **argv)
 		status = o.format->tabs ? dump_text(&o, &common) : dump(&o);
 	else if (status < 0)
 		status = o.list && !o.export.list ? list_columns(&o) : show(&o, &common);
-	show_options_release(&o);
+	selection_release(&o.pipeline.selection);
+	cpulist_release(&o.pipeline.sheet.cpus);
+	vendor_files_free(o.vendor);
 	options_common_release(&common);
 	return status;
 }

@@ -1,19 +1,318 @@
 /* pmrep stat: what perf stat would have printed. */
-#include "report/cmd.h"
-#include "report/commands.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "common/options_table.h"
+#include "common/parse.h"
+#include "report/cmd.h"
 #include "report/input/follow.h"
 #include "report/input/input.h"
 #include "report/input/memory.h"
+#include "report/metric/vendor_files.h"
+#include "report/pipeline/options_read.h"
 #include "report/stat/stat.h"
 
 #define NAME "pmrep stat"
+
+struct stat_options {
+	struct pipeline_config pipeline;
+	struct export_config export;
+	struct stat_config stat;
+	const struct sink_ops *tidy; /* --format: our own rows instead of perf's */
+	const char *out;             /* NULL: stdout */
+	unsigned out_flags;          /* outfile_flags */
+	int log_fd;                  /* --log-fd; -1: none */
+	int cache_level;             /* of --per-cache=L2; 0: the last */
+	unsigned td_level;
+	bool follow, strict, quiet, csv, json;
+	struct vendor_files *vendor; /* owned; of --metrics-file */
+	char **file;                 /* borrowed of the command line */
+	int n_files;
+};
+
+static const char brief[] =
+	"Usage: pmrep stat [OPTION...] FILE...\n"
+	"Print counts like perf stat: one total, or with -I MS those of each interval.\n\n"
+	"  -e, --event=LIST     only these events;  -M, --metrics=LIST  metrics\n"
+	"  -A                   one line per CPU; --per-socket, -die, -cluster, -cache, -core, -node, -thread, "
+	"-cgroup\n"
+	"  -I MS                intervals; --summary adds totals, --stats percentiles\n"
+	"  -x SEP, -j           perf's CSV and JSON;  --format=csv|json  pmrep's\n"
+	"  -C LIST, -p PID, -t TID, -G CGROUP, --since=TIME, --until=TIME   a part\n"
+	"  -o FILE, --append    to a file\n\n"
+	"Examples:\n"
+	"  pmrep stat host.pmr\n"
+	"  pmrep stat -I 1000 --per-socket -x, host.pmr\n"
+	"  pmrep stat -A -e cycles --sort=value host.pmr\n"
+	"--help=all lists every option.\n";
+
+static int read_words(void *member, const char *arg, struct error *e)
+{
+	struct stat_words *w = member;
+	size_t before = w->n;
+
+	stat_words_add(w, arg);
+	return w->n > before ? 0 : error_set(e, EINVAL, "an empty list");
+}
+
+static int set_metrics(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+	int err = vendor_files_add_pack(&o->vendor, false, e);
+
+	return err || !read_words(&o->stat.metrics, arg, e) ? err : error_prefix(e, "--metrics");
+}
+
+static int set_transaction(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+
+	return read_words(&o->stat.metrics, "transaction", e);
+}
+
+static int set_smi(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+
+	return read_words(&o->stat.metrics, "smi", e);
+}
+
+static int set_programs(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+	int err = read_words(&o->stat.programs, arg, e) ? error_prefix(e, "--bpf-prog") : 0;
+	uint64_t id;
+
+	for (size_t i = 0; i < o->stat.programs.n && !err; i++)
+		if (parse_u64(o->stat.programs.word[i], &id) || !id)
+			err = error_set(e, EINVAL, "--bpf-prog: '%s' is not a list of ids of BPF programs", arg);
+	return err;
+}
+
+static int read_ids(void *member, const char *arg, struct error *e)
+{
+	struct stat_ids *ids = member;
+
+	for (size_t len; *arg; arg += len + (arg[len] == ',')) {
+		len = strcspn(arg, ",");
+		memory_room(&ids->id, ids->n, sizeof(*ids->id));
+		if (parse_u64_span(arg, len, 10, &ids->id[ids->n++]))
+			return error_set(e, EINVAL, "'%s' is not a list of ids", arg);
+	}
+	return 0;
+}
+
+static int set_per_cache(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+
+	o->stat.aggr = STAT_CACHE;
+	if (!arg)
+		return 0;
+	if ((arg[0] == 'L' || arg[0] == 'l') && (arg[1] == '2' || arg[1] == '3') && !arg[2]) {
+		o->cache_level = arg[1] - '0';
+		return 0;
+	}
+	return error_set(e, EINVAL, "--per-cache: '%s' is not a shared level: use L2 or L3", arg);
+}
+
+static int set_interval_ms(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+
+	if (parse_duration_ms(arg, &o->pipeline.every_ns) || !o->pipeline.every_ns)
+		return error_set(e, EINVAL, "-I: '%s' is not a time: use milliseconds, or add a unit", arg);
+	o->pipeline.mode = PIPELINE_EVERY;
+	return 0;
+}
+
+static int set_separator(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+
+	if (!o->stat.no_quotes && (!*arg || strpbrk(arg, "\"\r\n")))
+		return error_set(e, EINVAL, "-x: the separator must be a character or word without quotes");
+	if (!o->stat.no_quotes && strpbrk(arg, "0123456789.%"))
+		return error_set(e, EINVAL, "-x: '%s' occurs in numbers, so it cannot separate them", arg);
+	/* perf takes these two characters for a TAB, because shells make it hard to type one. */
+	o->stat.separator = strcmp(arg, "\\t") ? arg : "\t";
+	o->stat.form = STAT_CSV;
+	o->csv = true;
+	return 0;
+}
+
+static int set_json(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+
+	o->stat.form = STAT_JSON;
+	o->json = true;
+	return 0;
+}
+
+static int set_format(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+	static const char *const words[] = { "perf", "table", "csv", "json", NULL };
+	unsigned word = 0;
+
+	if (options_word("format", arg, words, &word, e))
+		return -EINVAL;
+	o->tidy = word ? exporter_find(arg) : NULL;
+	return 0;
+}
+
+#define AGGR(which) NUMBER(stat.aggr, STAT_##which)
+#define MODE(which) NUMBER(pipeline.mode, PIPELINE_##which)
+
+#define OPTIONS_INTO struct stat_options
+static const struct option_row rows[] = {
+#include "common/options_stat.def"
+	{ 0 },
+};
+
+static int operands(void *into, int n, char **operand, struct error *e)
+{
+	struct stat_options *o = into;
+	struct stat_config *c = &o->stat;
+	static const char *const level[] = { "TopdownL1", "TopdownL2", "TopdownL3",
+					     "TopdownL4", "TopdownL5", "TopdownL6" };
+
+	o->file = operand;
+	o->n_files = n;
+	if (o->out && o->log_fd >= 0)
+		return error_set(e, EINVAL, "--output and --log-fd are mutually exclusive");
+	if (o->out_flags & OUTFILE_APPEND && !o->out)
+		return error_set(e, EINVAL, "--append needs --output");
+	if (o->csv && o->json)
+		return error_set(e, EINVAL, "-x and -j are mutually exclusive");
+	if (c->stats && c->metric_only)
+		return error_set(e, EINVAL, "--stats needs counts, and --metric-only omits them");
+	if (o->tidy && c->form != STAT_TEXT)
+		return error_set(e, EINVAL, "--format excludes -x and -j, which print perf's formats");
+	if (o->tidy && (c->stats || c->metric_only))
+		return error_set(e, EINVAL,
+				 "--stats and --metric-only have perf's formats: -x or -j in place of --format");
+	if (c->iostat)
+		c->aggr = STAT_DIE;
+	for (unsigned i = 0; c->topdown && i < (o->td_level ? o->td_level : 1); i++)
+		stat_words_add(&c->metrics, level[i]);
+	o->pipeline.bind.files = o->vendor;
+	o->pipeline.bind.wanted = c->metrics.n || o->tidy ? NULL : stat_may_show;
+	return 0;
+}
+
+static bool paged(const void *input)
+{
+	const struct stat_options *o = input;
+	bool files = true;
+
+	for (int i = 0; i < o->n_files; i++)
+		files &= strcmp(o->file[i], "-") != 0;
+	return files && !o->follow && !o->out && !o->export.clear && !o->csv && !o->json;
+}
+
+static const struct options_spec stat_spec = {
+	.name = "pmrep stat",
+	.paged = paged,
+	.column = OPTIONS_STAT,
+	.rows = rows,
+	.operands = operands,
+	.operands_doc = "FILE...",
+	.brief = brief,
+};
+
+static void stat_options_release(struct stat_options *o)
+{
+	stat_words_release(&o->stat.events);
+	stat_words_release(&o->stat.metrics);
+	stat_words_release(&o->stat.cgroups);
+	stat_words_release(&o->stat.programs);
+	cpulist_release(&o->stat.cpus);
+	free(o->stat.pids.id);
+	free(o->stat.tids.id);
+	vendor_files_free(o->vendor);
+}
+
+/* ---- perf's configuration files: the section [stat] ---- */
+
+/* Takes the [stat] section of the text of such a file. 0, or -EINVAL with the key in *e. */
+static int stat_config_read(struct stat_config *c, const char *text, struct error *e)
+{
+	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1" };
+	bool ours = false;
+
+	for (size_t len; *text; text += len + (text[len] == '\n')) {
+		char line[256], key[64], value[128];
+		int n, i = 1;
+		bool *member;
+
+		len = strcspn(text, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "#;\n"), text);
+		n = sscanf(line, " %63[^= \t\r] = %127[^ \t\r]", key, value);
+		if (n > 0 && key[0] == '[')
+			ours = !strncasecmp(key, "[stat]", 6);
+		/* A key alone means yes. Other keys are about recording. */
+		member = n <= 0 || !ours                    ? NULL :
+			 !strcasecmp(key, "big-num")        ? &c->big_num :
+			 !strcasecmp(key, "no-csv-summary") ? &c->no_csv_summary :
+							      NULL;
+		if (!member)
+			continue;
+		value[n > 1 ? sizeof(value) - 1 : 0] = '\0';
+		if (strchr(line, '='))
+			for (i = 0; i < 8 && strcasecmp(words[i], value); i++)
+				;
+		if (i == 8)
+			return error_set(e, EINVAL, "stat.%s: '%s' is neither true nor false", key, value);
+		*member = i % 2;
+	}
+	return 0;
+}
+
+static void read_file(struct stat_config *c, const char *path, struct buf *notes)
+{
+	struct error e = { 0 };
+	char text[16384];
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	if (!f)
+		return;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	if (stat_config_read(c, text, &e) && e.text[0])
+		buf_printf(notes, "%s: %s\n", path, e.text);
+}
+
+/* The defaults: perf's, and what perf's configuration files say under [stat]. A line about a file that cannot be
+ * understood goes to `notes`. */
+static void stat_options_init(struct stat_options *o, struct buf *notes)
+{
+	const char *named = getenv("PERF_CONFIG"), *home = getenv("HOME");
+	SCOPED(scoped_free) char *path = home ? memory_format("%s/.perfconfig", home) : NULL;
+
+	*o = (struct stat_options){
+		.export.fd = STDOUT_FILENO,
+		.log_fd = -1,
+		.stat = { .big_num = true, .separator = "," },
+		.pipeline = { .mode = PIPELINE_TOTAL, .sheet.per = PM_SYSTEM },
+	};
+	if (named) {
+		read_file(&o->stat, named, notes);
+		return;
+	}
+	read_file(&o->stat, "/etc/perfconfig", notes);
+	if (home)
+		read_file(&o->stat, path, notes);
+}
 
 /* ---- --format: our rows of the same events ---- */
 

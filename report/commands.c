@@ -1,5 +1,4 @@
-#include "report/commands.h"
-
+/* Finds the command. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,13 @@
 
 #include "report/cmd.h"
 #include "report/input/input.h"
+
+struct command {
+	const char *name;
+	const char *help;
+	/* argv[0] is the command's name; the result is an exit code. stdout is checked afterwards. */
+	int (*run)(int argc, char **argv);
+};
 
 #define ROW(name, help) { #name, help, cmd_##name },
 /* Ends with name NULL. */

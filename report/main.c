@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "report/cmd.h"
-#include "report/commands.h"
 #include "report/pager.h"
 
 int main(int argc, char **argv)

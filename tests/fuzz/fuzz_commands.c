@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "report/cmd.h"
-#include "report/commands.h"
 #include "tests/fuzz/reshape.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -1,6 +1,6 @@
 /* What pmrep diff prints of recordings with known truth (lib/diff_world.h), whose runs do not vary: ratios are exact, and
  * p is the share of orders of four and four that are as clear one way, 1 of 70. */
-#include "report/commands.h"
+#include "report/cmd.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
 #include "tests/unit/lib/test.h"

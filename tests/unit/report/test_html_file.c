@@ -1,5 +1,5 @@
 /* What a page takes from a recording: its facts, series in time, events and what is in which table. */
-#include "report/commands.h"
+#include "report/cmd.h"
 #include "report/html/html.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "common/double_bits.h"
-#include "report/commands.h"
+#include "report/cmd.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
 #include "tests/unit/lib/test.h"

@@ -4,7 +4,7 @@
  */
 #include "common/options_table.h"
 #include "report/export/exporter.h"
-#include "report/options_show.h"
+#include "report/cmd_show.c"
 #include "tests/unit/lib/test.h"
 
 #define WORDS 12
@@ -60,19 +60,20 @@ static void turbostat(void **state)
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++) {
 		char *argv[WORDS + 2] = { (char *)"show" };
 		struct options_common common = { 0 };
-		struct show_options o;
+		struct show_options o = { .per = PM_KINDS };
 		struct error e = { 0 };
 		int argc = 1, r;
 
 		for (; examples[i].word[argc - 1]; argc++)
 			argv[argc] = (char *)examples[i].word[argc - 1];
-		show_options_init(&o);
 		r = options_parse(&show_spec, argc, argv, &o, &common, &e);
 		if (!examples[i].error && (r || o.n_files != 1 || strcmp(o.file[0], "x.pmr")))
 			fail_msg("line %zu: %d '%s'", i, r, e.text);
 		if (examples[i].error && (r != -EINVAL || !strstr(e.text, examples[i].error)))
 			fail_msg("line %zu: %d '%s' instead of '%s'", i, r, e.text, examples[i].error);
-		show_options_release(&o);
+		selection_release(&o.pipeline.selection);
+		cpulist_release(&o.pipeline.sheet.cpus);
+		vendor_files_free(o.vendor);
 		options_common_release(&common);
 	}
 }

@@ -1,5 +1,5 @@
 /* Pictures of lines, against those made by hand. */
-#include "report/commands.h"
+#include "report/cmd.h"
 #include "report/plot/plot.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/test.h"

@@ -1,6 +1,6 @@
 /* All that pmrep info and pmrep dump have words for, from one recording that has each kind of definition once. */
 #include "common/double_bits.h"
-#include "report/commands.h"
+#include "report/cmd.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/test.h"
 

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include "report/cmd.h"
-#include "report/commands.h"
 #include "report/pager.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"

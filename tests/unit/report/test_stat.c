@@ -1,6 +1,6 @@
 /* The arithmetic and the words of pmrep stat; its lines are tested from the shell (tests/cli/stat.bats). */
 #include "tests/unit/lib/builder.h"
-#include "report/stat/stat.h"
+#include "report/cmd_stat.c"
 #include "tests/unit/lib/test.h"
 
 static void words(void **state)

@@ -1,6 +1,6 @@
 /* Lines of pmrep stat on recordings with known truth (lib/stat_worlds.h); options and files are tested from the shell
  * (tests/cli/stat.bats). */
-#include "report/commands.h"
+#include "report/cmd.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/stat_worlds.h"
 #include "tests/unit/lib/test.h"
