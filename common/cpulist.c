@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/parse.h"
+
 void cpulist_release(struct cpulist *l)
 {
 	free(l->cpu);
@@ -65,45 +67,29 @@ void cpulist_intersect(struct cpulist *l, const struct cpulist *with)
 	l->n = n;
 }
 
-/* Reads a number at *text and moves past it. */
-static int number(const char **text, uint32_t *value)
-{
-	uint32_t v = 0;
-
-	if (**text < '0' || **text > '9')
-		return -EINVAL;
-	for (; **text >= '0' && **text <= '9'; (*text)++) {
-		v = v * 10 + (uint32_t)(**text - '0');
-		if (v > CPULIST_MAX)
-			return -ERANGE;
-	}
-	*value = v;
-	return 0;
-}
-
 /* Reads "A", "A-B", "A-B:step" or "A-B:used/group", and marks the numbers. */
 static int list_part(const char **text, bool dots, uint64_t *marks)
 {
-	uint32_t first, last, used = 1, group = 1;
-	int err = number(text, &first);
+	uint64_t first, last, used = 1, group = 1;
+	int err = parse_digits(text, 10, CPULIST_MAX, &first);
 
 	if (err)
 		return err;
 	last = first;
 	if (**text == '-' || (dots && !strncmp(*text, "..", 2))) {
 		*text += **text == '-' ? 1 : 2;
-		err = number(text, &last);
+		err = parse_digits(text, 10, CPULIST_MAX, &last);
 		if (err)
 			return err;
 		if (last < first)
 			return -EINVAL;
 		if (**text == ':') {
 			++*text;
-			err = number(text, &group);
+			err = parse_digits(text, 10, CPULIST_MAX, &group);
 			if (!err && **text == '/') {
 				++*text;
 				used = group;
-				err = number(text, &group);
+				err = parse_digits(text, 10, CPULIST_MAX, &group);
 			}
 			if (err)
 				return err;
@@ -111,7 +97,7 @@ static int list_part(const char **text, bool dots, uint64_t *marks)
 				return -EINVAL;
 		}
 	}
-	for (uint32_t v = first; v <= last; v++)
+	for (uint64_t v = first; v <= last; v++)
 		if ((v - first) % group < used)
 			marks[v / 64] |= 1ull << v % 64;
 	return 0;

@@ -23,6 +23,13 @@ int parse_u64_span(const char *text, size_t len, int base, uint64_t *value)
 {
 	uint64_t v = 0;
 
+	if (!base) {
+		bool hexadecimal = len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+
+		base = hexadecimal ? 16 : 10;
+		text += hexadecimal ? 2 : 0;
+		len -= hexadecimal ? 2 : 0;
+	}
 	if (!len)
 		return -EINVAL;
 	for (size_t i = 0; i < len; i++)
@@ -38,9 +45,20 @@ int parse_u64_span(const char *text, size_t len, int base, uint64_t *value)
 
 int parse_u64(const char *text, uint64_t *value)
 {
-	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-		return parse_u64_span(text + 2, strlen(text + 2), 16, value);
-	return parse_u64_span(text, strlen(text), 10, value);
+	return parse_u64_span(text, strlen(text), 0, value);
+}
+
+int parse_digits(const char **at, int base, uint64_t most, uint64_t *value)
+{
+	size_t len = 0;
+	int err;
+
+	while (digit_of((*at)[len]) < base)
+		len++;
+	err = parse_u64_span(*at, len, base, value);
+	if (!err && *value <= most)
+		*at += len;
+	return err || *value <= most ? err : -ERANGE;
 }
 
 int parse_s64(const char *text, int64_t *value)

@@ -10,7 +10,10 @@
 
 int parse_u64(const char *text, uint64_t *value); /* decimal or 0x hexadecimal */
 int parse_s64(const char *text, int64_t *value);  /* the same, with an optional minus sign */
-int parse_u64_span(const char *text, size_t len, int base, uint64_t *value); /* base 10 or 16, no prefix */
+/* Of `len` bytes; base 10, or 16 without prefix, or 0: as parse_u64(). */
+int parse_u64_span(const char *text, size_t len, int base, uint64_t *value);
+/* Reads the digits at *at, at least one, and moves past them. -ERANGE also for more than `most`. */
+int parse_digits(const char **at, int base, uint64_t most, uint64_t *value);
 int parse_double(const char *text, double *value); /* C locale; no hexadecimal, no inf, no nan */
 /* A duration in seconds, or with a unit (ns us ms s m h), to nanoseconds; fractions are exact to 1 ns. */
 int parse_duration(const char *text, uint64_t *ns);

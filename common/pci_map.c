@@ -1,11 +1,11 @@
 #include "common/pci_map.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/array.h"
 #include "common/cpulist.h"
+#include "common/parse.h"
 
 void pci_map_release(struct pci_map *m)
 {
@@ -99,10 +99,9 @@ static int socket_on_node(const struct pci_map *m, int node)
 	return socket;
 }
 
-static bool first_cpu(const char *cpus, unsigned long *cpu)
+static bool first_cpu(const char *cpus, uint64_t *cpu)
 {
-	*cpu = isdigit((unsigned char)*cpus) ? strtoul(cpus, NULL, 10) : CPULIST_MAX + 1ul;
-	return *cpu <= CPULIST_MAX;
+	return !parse_digits(&cpus, 10, CPULIST_MAX, cpu);
 }
 
 /* Linear: a recording may have thousands of PMUs and ports. */
@@ -111,7 +110,7 @@ int pci_map_socket(const struct pci_map *m, const char *const *cpus, size_t n, s
 	bool begins[CPULIST_MAX + 1] = { 0 }, there[UINT8_MAX + 1] = { 0 };
 	size_t before = 0, all = 0, sockets = 0;
 	int socket = socket_on_node(m, node);
-	unsigned long own, cpu;
+	uint64_t own, cpu;
 
 	if (socket >= 0 || !first_cpu(cpus[which], &own))
 		return socket;
@@ -132,39 +131,26 @@ int pci_map_socket(const struct pci_map *m, const char *const *cpus, size_t n, s
 	return -1;
 }
 
-/* Reads one to `max` hexadecimal digits. */
-static bool hex(const char **at, unsigned max, uint32_t *value)
-{
-	unsigned n = 0;
-
-	for (*value = 0; isxdigit((unsigned char)**at) && n < max; ++*at, n++) {
-		char digit[2] = { **at, '\0' };
-
-		*value = *value << 4 | (uint32_t)strtoul(digit, NULL, 16);
-	}
-	return n > 0 && !isxdigit((unsigned char)**at);
-}
-
 bool pci_parse(const char *text, struct pci_address *at, bool *domain)
 {
-	uint32_t first, bus, device, function;
+	uint64_t first, bus, device, function;
 
 	*domain = false;
-	if (!hex(&text, 8, &first) || *text++ != ':' || !hex(&text, 8, &bus))
+	if (parse_digits(&text, 16, UINT32_MAX, &first) || *text++ != ':' || parse_digits(&text, 16, 0xff, &bus))
 		return false;
 	if (*text == ':') {
 		*domain = true;
 		text++;
-		if (!hex(&text, 2, &device))
+		if (parse_digits(&text, 16, 0x1f, &device))
 			return false;
 	} else {
 		device = bus;
 		bus = first;
 		first = 0;
 	}
-	if (*text++ != '.' || !hex(&text, 1, &function) || *text || bus > 0xff || device > 0x1f || function > 7)
+	if (*text++ != '.' || parse_digits(&text, 16, 7, &function) || *text || bus > 0xff || device > 0x1f)
 		return false;
-	*at = (struct pci_address){ first, (uint16_t)(bus << 8 | device << 3 | function) };
+	*at = (struct pci_address){ (uint32_t)first, (uint16_t)(bus << 8 | device << 3 | function) };
 	return true;
 }
 

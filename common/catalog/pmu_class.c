@@ -8,22 +8,10 @@
 
 #include "common/catalog/pmu_classes.inc"
 
-static bool number_at(const char **at, int *value)
-{
-	*value = 0;
-	if (!isdigit((unsigned char)**at))
-		return false;
-	for (; isdigit((unsigned char)**at); ++*at) {
-		if (*value > 100000)
-			return false;
-		*value = *value * 10 + (**at - '0');
-	}
-	return true;
-}
-
 bool pmu_name_parse(const char *name, struct pmu_name *out)
 {
 	const char *at, *end = NULL;
+	uint64_t number;
 	size_t len;
 
 	*out = (struct pmu_name){ .rc = -1 };
@@ -39,8 +27,9 @@ bool pmu_name_parse(const char *name, struct pmu_name *out)
 		return false;
 	memcpy(out->stem, name, len);
 	at = end + 5;
-	if (!number_at(&at, &out->number))
+	if (parse_digits(&at, 10, 1000000, &number))
 		return false;
+	out->number = (int)number;
 	if (!*at)
 		return true;
 	if (!strncmp(at, "_rc_", 4))
@@ -49,7 +38,10 @@ bool pmu_name_parse(const char *name, struct pmu_name *out)
 		at += 9;
 	else
 		return false;
-	return number_at(&at, &out->rc) && !*at;
+	if (parse_digits(&at, 10, 1000000, &number) || *at)
+		return false;
+	out->rc = (int)number;
+	return true;
 }
 
 static bool identified(const struct pmu_class *c, const char *identifier)

@@ -260,10 +260,8 @@ static int take_range(const struct event_pmu *pmu, const struct event_term *t, u
 	for (int i = 0; i < 2; i++) {
 		const char *from = i ? dash + 1 : t->value;
 		size_t len = i ? strlen(from) : (size_t)(dash - from);
-		bool is_hex = len > 2 && from[0] == '0' && (from[1] == 'x' || from[1] == 'X');
 
-		if (!len ||
-		    parse_u64_span(from + (is_hex ? 2 : 0), len - (is_hex ? 2 : 0), is_hex ? 16 : 10, &number[i]))
+		if (parse_u64_span(from, len, 0, &number[i]))
 			return malformed(t, wanted, e);
 	}
 	if (number[1] < number[0])

@@ -52,13 +52,6 @@ static size_t word_length(const char *s)
 	return n;
 }
 
-static int number_span(const char *s, size_t len, uint64_t *value)
-{
-	if (len > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
-		return parse_u64_span(s + 2, len - 2, 16, value);
-	return len ? parse_u64_span(s, len, 10, value) : -EINVAL;
-}
-
 /* "r1a8", "r0x1a8": 1 to 16 hexadecimal digits. */
 static bool raw_number(const char *s, size_t len, uint64_t *value)
 {
@@ -111,7 +104,7 @@ static int parse_value(struct parser *p, struct event_term *t)
 	t->value = strndup(start, len);
 	if (!t->value)
 		return -ENOMEM;
-	t->is_number = !number_span(t->value, len, &t->number);
+	t->is_number = !parse_u64_span(t->value, len, 0, &t->number);
 	if (!t->is_number && strspn(start, "0123456789") == len)
 		return fail(p, start, "the number does not fit 64 bits");
 	return 0;
@@ -237,7 +230,7 @@ static int parse_number(struct parser *p, uint64_t *value, const char *message)
 
 	while (isalnum((unsigned char)p->at[len]))
 		len++;
-	if (number_span(p->at, len, value))
+	if (parse_u64_span(p->at, len, 0, value))
 		return fail(p, p->at, message);
 	p->at += len;
 	return 0;
@@ -304,8 +297,8 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 
 	while (isalpha((unsigned char)rest[letters]))
 		letters++;
-	if (!number_span(word, len, &n->type)) {
-		if (number_span(rest, rest_len, &n->config))
+	if (!parse_u64_span(word, len, 0, &n->type)) {
+		if (parse_u64_span(rest, rest_len, 0, &n->config))
 			return fail(p, rest, "expected a number after \"TYPE:\"");
 		n->form = EVENT_NUMERIC;
 		p->at = rest + rest_len;

@@ -9,23 +9,7 @@
 #include <strings.h>
 
 #include "common/event/event.h"
-
-/* Reads decimal digits at *text and moves past them. */
-static int digits(const char **text, unsigned *value)
-{
-	const char *s = *text;
-
-	*value = 0;
-	if (!isdigit((unsigned char)*s))
-		return -EINVAL;
-	for (; isdigit((unsigned char)*s); s++) {
-		*value = *value * 10 + (unsigned)(*s - '0');
-		if (*value > 1000)
-			return -EINVAL;
-	}
-	*text = s;
-	return 0;
-}
+#include "common/parse.h"
 
 int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_CONFIGS], uint64_t *max)
 {
@@ -41,17 +25,17 @@ int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_
 	if (*s != ':')
 		return -EINVAL;
 	do {
-		unsigned first, last;
+		uint64_t first, last;
 
 		s++; /* the colon or the comma */
-		if (digits(&s, &first))
+		if (parse_digits(&s, 10, 63, &first))
 			return -EINVAL;
 		last = first;
-		if (*s == '-' && (s++, digits(&s, &last)))
+		if (*s == '-' && (s++, parse_digits(&s, 10, 63, &last)))
 			return -EINVAL;
-		if (last > 63 || first > last)
+		if (first > last)
 			return -EINVAL;
-		for (unsigned b = first; b <= last; b++, used++) {
+		for (uint64_t b = first; b <= last; b++, used++) {
 			if (used < 64 && value >> used & 1)
 				bits |= 1ull << b;
 			mask |= 1ull << b;
