@@ -194,8 +194,8 @@ static void confine_memory(uint64_t most)
 	(void)setrlimit(RLIMIT_DATA, &limit);
 }
 
-/* Confines a command to the files that it reads and writes: permanent, and as far as the kernel has the means; argv[0]
- * is the command's name. */
+/* Confines a command to the files that it reads and writes: for good, and as far as the kernel has the means. argv[0]
+ * is its name. */
 static void confine(int argc, char **argv)
 {
 	static const char *const copying[] = { "html",   "diff",   "cut",    "merge",

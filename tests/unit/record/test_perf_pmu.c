@@ -1,5 +1,5 @@
 /* PMUs and tracepoints of a machine that consists of files, and the list of its events. */
-#include "record/list_events.h"
+#include "record/cmd_list_machine.c"
 #include "record/host/perf_open.h"
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
