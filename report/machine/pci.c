@@ -26,61 +26,52 @@ struct complexes {
 
 /* ---- the map ---- */
 
-static bool row_numbers(const struct pm_value *row, int64_t *v, uint32_t n)
+static void add_port(struct pci_map *map, const int64_t *v)
 {
-	if (row->kind != PM_VALUE_ARRAY || row->array.n < n)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct pm_value *item = &row->array.item[i];
-
-		if (item->kind == PM_VALUE_U64 && item->u64 <= INT64_MAX)
-			v[i] = (int64_t)item->u64;
-		else if (item->kind == PM_VALUE_S64)
-			v[i] = item->s64;
-		else
-			return false;
-	}
-	return true;
+	memory_done(pci_map_add_port(map, &(struct pci_port){
+						  .at = { (uint32_t)v[0], (uint16_t)v[1] },
+						  .bus = (uint8_t)v[2],
+						  .segment = (uint8_t)v[3],
+						  .rp = (uint8_t)v[4],
+						  .rc = (uint8_t)v[5],
+						  .socket = (uint8_t)v[6],
+						  .node = v[7] > INT16_MAX ? -1 : (int)v[7],
+					  }));
 }
 
-static int load_ports(struct pci_map *map, const struct pm_value *rows)
+static void add_function(struct pci_map *map, const int64_t *v)
 {
-	int64_t v[8];
-
-	if (rows->array.n > PORTS_MAX)
-		return -EINVAL;
-	for (uint32_t i = 0; i < rows->array.n; i++) {
-		if (!row_numbers(&rows->array.item[i], v, 8))
-			return -EINVAL;
-		memory_done(pci_map_add_port(map, &(struct pci_port){
-							  .at = { (uint32_t)v[0], (uint16_t)v[1] },
-							  .bus = (uint8_t)v[2],
-							  .segment = (uint8_t)v[3],
-							  .rp = (uint8_t)v[4],
-							  .rc = (uint8_t)v[5],
-							  .socket = (uint8_t)v[6],
-							  .node = v[7] > INT16_MAX ? -1 : (int)v[7],
-						  }));
-	}
-	return 0;
+	memory_done(pci_map_add_function(map, &(struct pci_function){
+						      .at = { (uint32_t)v[0], (uint16_t)v[1] },
+						      .port = (uint32_t)v[2],
+						      .class = (uint32_t)v[3],
+						      .vendor = (uint16_t)v[4],
+						      .device = (uint16_t)v[5],
+					      }));
 }
 
-static int load_functions(struct pci_map *map, const struct pm_value *rows)
+/* At most so many rows of n numbers. */
+static int load_rows(struct pci_map *map, const struct pm_value *rows, uint32_t most, uint32_t n,
+		     void (*add)(struct pci_map *map, const int64_t *v))
 {
-	int64_t v[6];
-
-	if (rows->array.n > FUNCTIONS_MAX)
+	if (rows->kind != PM_VALUE_ARRAY || rows->array.n > most)
 		return -EINVAL;
 	for (uint32_t i = 0; i < rows->array.n; i++) {
-		if (!row_numbers(&rows->array.item[i], v, 6) || v[2] < 0 || (uint64_t)v[2] >= map->n_ports)
+		const struct pm_value *row = &rows->array.item[i];
+		int64_t v[8];
+
+		if (row->kind != PM_VALUE_ARRAY || row->array.n < n)
 			return -EINVAL;
-		memory_done(pci_map_add_function(map, &(struct pci_function){
-							      .at = { (uint32_t)v[0], (uint16_t)v[1] },
-							      .port = (uint32_t)v[2],
-							      .class = (uint32_t)v[3],
-							      .vendor = (uint16_t)v[4],
-							      .device = (uint16_t)v[5],
-						      }));
+		for (uint32_t k = 0; k < n; k++) {
+			const struct pm_value *item = &row->array.item[k];
+
+			if (item->kind != PM_VALUE_S64 && (item->kind != PM_VALUE_U64 || item->u64 > INT64_MAX))
+				return -EINVAL;
+			v[k] = item->kind == PM_VALUE_U64 ? (int64_t)item->u64 : item->s64;
+		}
+		if (add == add_function && (v[2] < 0 || (uint64_t)v[2] >= map->n_ports))
+			return -EINVAL;
+		add(map, v);
 	}
 	return 0;
 }
@@ -100,9 +91,9 @@ static int pci_map_load(struct pci_map *map, const struct pm_model *m)
 		return 0;
 	}
 	map->state = PCI_KNOWN;
-	err = ports->value.kind == PM_VALUE_ARRAY ? load_ports(map, &ports->value) : -EINVAL;
+	err = load_rows(map, &ports->value, PORTS_MAX, 8, add_port);
 	if (!err && functions && !functions->reason)
-		err = functions->value.kind == PM_VALUE_ARRAY ? load_functions(map, &functions->value) : -EINVAL;
+		err = load_rows(map, &functions->value, FUNCTIONS_MAX, 6, add_function);
 	if (err)
 		pci_map_release(map);
 	return err;
