@@ -15,7 +15,6 @@
 #include "common/table.h"
 #include "report/input/memory.h"
 #include "report/metric/bind.h"
-#include "report/metric/ways.h"
 #include "report/info/scan.h"
 #include "report/machine/value_out.h"
 
@@ -168,7 +167,7 @@ static void list_metrics(struct list *l, struct scan *s)
 		const struct bound_metric *m = &b.metric[i];
 		SCOPED(buf_release) struct buf from = BUF_INIT;
 
-		ways_counters(&b, m, &from);
+		bound_counters(&b, m, &from);
 		add_row(l, (const char *const[]){ m->name, m->display, m->about->unit, pm_kind_name(m->kind),
 						  m->about->help, text_of(&from), m->about->categories,
 						  m->default_on ? "yes" : "no" });

@@ -12,7 +12,6 @@
 #include "report/input/memory.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
-#include "report/metric/ways.h"
 
 #define CPU(member)   offsetof(struct pm_cpu, member)
 #define COUNT(member) offsetof(struct topology_counts, member)
@@ -533,29 +532,6 @@ static void sources(struct report *p)
 	}
 }
 
-static void add_column(void *arg, enum way way, const char *column, const char *counters)
-{
-	struct buf *text = (struct buf *)arg + way;
-
-	buf_printf(text, "%s%s (%s)", text->len ? ", " : "", column, counters);
-}
-
-/* By which way turbostat's columns came. */
-static void columns(struct report *p)
-{
-	struct buf text[WAYS] = { 0 };
-
-	memory_done(ways_each(p->m, add_column, text));
-	for (int way = 0, titled = 0; way < WAYS; way++) {
-		memory_whole(&text[way]);
-		if (text[way].len && !titled++)
-			say_facts(p, "Columns");
-		if (text[way].len)
-			say_fact(p, ways_name[way], buf_str(&text[way]), PM_PRIVACY_TECHNICAL);
-		buf_release(&text[way]);
-	}
-}
-
 static void missing(struct report *p)
 {
 	if (!p->m->n_probes)
@@ -824,10 +800,9 @@ static void say_config(struct report *p, bool all)
 	}
 }
 
-static void register_row(void *ctx, const struct decoded *d)
+static void register_row(void *ctx, struct decoded *d)
 {
 	struct report *p = ctx;
-	SCOPED(buf_release) struct buf text = BUF_INIT;
 	char value[32] = "";
 
 	if (!strncmp(d->name, "msr.", 4))
@@ -835,22 +810,20 @@ static void register_row(void *ctx, const struct decoded *d)
 	buf_clear(&p->cell);
 	if (d->config)
 		add_places(&p->cell, d->config);
-	decoded_text(d, &text);
-	buf_carry(&p->cell, &text);
-	say_row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&text) }, 4,
+	say_row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&d->text) }, 4,
 		PM_PRIVACY_TECHNICAL);
 }
 
-static void setting_row(void *ctx, const struct decoded *d)
+static void setting_row(void *ctx, struct decoded *d)
 {
 	struct report *p = ctx;
 
 	buf_clear(&p->cell);
 	add_places(&p->cell, d->config);
-	say_row(p, (const char *const[]){ d->name, buf_str(&p->cell), d->field[0].text }, 3, PM_PRIVACY_TECHNICAL);
+	say_row(p, (const char *const[]){ d->name, buf_str(&p->cell), buf_str(&d->text) }, 3, PM_PRIVACY_TECHNICAL);
 }
 
-static void any_register(void *ctx, const struct decoded *d)
+static void any_register(void *ctx, struct decoded *d)
 {
 	*(bool *)ctx = true;
 }
@@ -885,7 +858,6 @@ void info_say(const char *path, struct scan *s, bool all, const struct info_sink
 	say_topology(&p);
 	clocks(&p);
 	sources(&p);
-	columns(&p);
 	if (all)
 		groups(&p);
 	say_pmus(&p, all);
@@ -1178,24 +1150,6 @@ static struct json *reveals_json(const struct scan *s)
 	return j;
 }
 
-static void put_column(void *list, enum way way, const char *column, const char *counters)
-{
-	struct json *j = json_new_object();
-
-	json_put(j, "column", json_new_text(column));
-	json_put(j, "way", json_new_text(ways_name[way]));
-	json_put(j, "from", json_new_text(counters));
-	json_push(list, j);
-}
-
-static struct json *columns_json(const struct pm_model *m)
-{
-	struct json *list = json_new_array();
-
-	memory_done(ways_each(m, put_column, list));
-	return list;
-}
-
 struct json *info_json(const char *path, struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
@@ -1234,7 +1188,6 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "sources", LIST(s->source, s->n_sources, source_json));
 	json_put(j, "groups", LIST(m->group, m->n_groups, group_json));
 	json_put(j, "counters", LIST(m->counter, m->n_counters, counter_json));
-	json_put(j, "columns", columns_json(m));
 	json_put(j, "pmus", LIST(m->pmu, m->n_pmus, pmu_json));
 	json_put(j, "probes", LIST(m->probe, m->n_probes, probe_json));
 	json_put(j, "config", LIST(m->config, m->n_configs, config_json));

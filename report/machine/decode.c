@@ -13,44 +13,72 @@
 #include "report/input/memory.h"
 #include "report/machine/value_out.h"
 
-struct decoded_field *decode_add(struct decoded *d, const char *name, double number, const char *unit)
+static void begin_field(struct decoded *d, const char *name, const char *word)
 {
-	struct decoded_field *f;
+	bool again = word && d->word && !strcmp(d->word, name);
 
-	if (d->n == DECODE_FIELDS)
-		return NULL;
-	f = &d->field[d->n++];
-	*f = (struct decoded_field){ .name = name, .number = number, .unit = unit };
-	snprintf(f->text, sizeof(f->text), "%.7g", number);
-	return f;
+	buf_printf(&d->text, "%s%s%s", d->text.len ? ", " : "", again ? "" : name, again || !*name ? "" : " ");
+	d->word = word ? name : NULL;
+}
+
+void decode_put(struct decoded *d, const char *name, const char *format, ...)
+{
+	va_list ap;
+
+	begin_field(d, name, NULL);
+	va_start(ap, format);
+	buf_vprintf(&d->text, format, ap);
+	va_end(ap);
+}
+
+void decode_add(struct decoded *d, const char *name, double number, const char *unit)
+{
+	decode_put(d, name, "%.7g%s%s", number, *unit ? " " : "", unit);
 }
 
 void decode_hex(struct decoded *d, const char *name, uint64_t v)
 {
-	struct decoded_field *f = decode_add(d, name, (double)v, "");
-
-	if (f)
-		snprintf(f->text, sizeof(f->text), "0x%" PRIx64, v);
+	decode_put(d, name, "0x%" PRIx64, v);
 }
 
 void decode_word(struct decoded *d, const char *name, const char *word)
 {
-	struct decoded_field *f = decode_add(d, name, 0, "");
+	begin_field(d, name, word);
+	buf_addstr(&d->text, word);
+}
 
-	if (!f)
-		return;
-	f->word = true;
-	snprintf(f->text, sizeof(f->text), "%s", word);
+static bool is_adjective(const char *name)
+{
+	static const char *const words[] = { "locked",
+					     "valid",
+					     "enabled",
+					     "hot",
+					     "PROCHOT before",
+					     "critical",
+					     "power limited",
+					     "on ",
+					     "guaranteed changed",
+					     "turbo ratios",
+					     "TDP limits",
+					     "TCC offset" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strncmp(name, words[i], strlen(words[i])))
+			return true;
+	return false;
 }
 
 void decode_flag(struct decoded *d, const char *name, bool set)
 {
-	struct decoded_field *f = decode_add(d, name, set, "");
+	begin_field(d, set ? "" : is_adjective(name) ? "not" : "no", NULL);
+	buf_addstr(&d->text, name);
+}
 
-	if (!f)
-		return;
-	f->flag = true;
-	snprintf(f->text, sizeof(f->text), "%s", set ? "yes" : "no");
+void decode_give(struct decoded *d, decode_take take, void *ctx)
+{
+	memory_whole(&d->text);
+	take(ctx, d);
+	buf_release(&d->text);
 }
 
 /* A number in a unit that another register defines. */
@@ -71,23 +99,24 @@ static void bias(struct decoded *d, const char *name, unsigned v)
 		{ 0, "performance" }, { 4, "balance-performance" }, { 6, "balanced" }, { 8, "balance-power" },
 		{ 15, "power" },
 	};
-	struct decoded_field *f = decode_add(d, name, v, "");
+	const char *text = NULL;
 
-	for (size_t i = 0; f && i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i].value == v)
-			snprintf(f->text, sizeof(f->text), "%u (%s)", v, known[i].name);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		text = known[i].value == v ? known[i].name : text;
+	if (text)
+		decode_put(d, name, "%u (%s)", v, text);
+	else
+		decode_put(d, name, "%u", v);
 }
 
 static void limit(const struct cpu_facts *f, struct decoded *d, const char *name, unsigned v)
 {
 	const char *text = f->id.known ? cpu_limit_name(f->id.known->features->limits, v) : NULL;
-	struct decoded_field *at = decode_add(d, name, v, "");
 
-	if (at)
-		snprintf(at->text, sizeof(at->text), "%u (%s)", v,
-			 text        ? text :
-			 f->id.known ? "not known" :
-				       "depends on the model, which is not known");
+	decode_put(d, name, "%u (%s)", v,
+		   text        ? text :
+		   f->id.known ? "not known" :
+				 "depends on the model, which is not known");
 }
 
 static void amd_mhz(const struct cpu_facts *f, struct decoded *d, const char *name, uint64_t v)
@@ -254,7 +283,7 @@ static void decode_readings(const struct pm_model *m, const struct cpu_facts *f,
 			continue;
 		d.name = c->name;
 		d.config = c;
-		take(ctx, &d);
+		decode_give(&d, take, ctx);
 	}
 }
 
@@ -262,7 +291,6 @@ void decode_settings(const struct pm_model *m, decode_take take, void *ctx)
 {
 	static const char *const prefix[] = { "cpufreq.", "intel_pstate.", "cpu_dma_latency",
 					      "cpuidle.", "uncorefreq.",   "powercap." };
-	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	for (size_t k = 0; k < sizeof(prefix) / sizeof(prefix[0]); k++) {
 		for (uint32_t i = 0; i < m->n_configs; i++) {
@@ -272,15 +300,12 @@ void decode_settings(const struct pm_model *m, decode_take take, void *ctx)
 			if (strncmp(c->name, prefix[k], strlen(prefix[k])) || c->reason ||
 			    c->privacy != PM_PRIVACY_TECHNICAL)
 				continue;
-			buf_clear(&text);
-			value_text(&c->value, &text);
+			value_text(&c->value, &d.text);
 			/* The kernel's default: nobody has requested less. */
 			if (!strcmp(c->name, "cpu_dma_latency_us") && c->value.kind == PM_VALUE_U64 &&
 			    c->value.u64 == 2000000000)
-				buf_addstr(&text, " (default)");
-			memory_whole(&text);
-			decode_word(&d, "", buf_str(&text));
-			take(ctx, &d);
+				buf_addstr(&d.text, " (default)");
+			decode_give(&d, take, ctx);
 		}
 	}
 }
@@ -301,51 +326,6 @@ void decode_all(const struct pm_model *m, decode_take take, void *ctx)
 
 /* ---- for people ---- */
 
-static bool is_adjective(const char *name)
-{
-	static const char *const words[] = { "locked",
-					     "valid",
-					     "enabled",
-					     "hot",
-					     "PROCHOT before",
-					     "critical",
-					     "power limited",
-					     "on ",
-					     "guaranteed changed",
-					     "turbo ratios",
-					     "TDP limits",
-					     "TCC offset" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strncmp(name, words[i], strlen(words[i])))
-			return true;
-	return false;
-}
-
-void decoded_text(const struct decoded *d, struct buf *out)
-{
-	const char *before = "";
-
-	for (uint32_t i = 0; i < d->n; i++) {
-		const struct decoded_field *f = &d->field[i];
-
-		/* Words of one name are a list: "active PROCHOT, Amps". */
-		buf_addstr(out, i ? ", " : "");
-		if (f->flag)
-			buf_printf(out, "%s%s",
-				   f->number != 0        ? "" :
-				   is_adjective(f->name) ? "not " :
-							   "no ",
-				   f->name);
-		else if (f->word && !strcmp(before, f->name))
-			buf_addstr(out, f->text);
-		else
-			buf_printf(out, "%s%s%s%s%s", f->name, f->name[0] ? " " : "", f->text, f->unit[0] ? " " : "",
-				   f->unit);
-		before = f->name;
-	}
-}
-
 static void where(const struct pm_config *c, struct buf *out)
 {
 	const char *kind = c ? pm_kind_name(c->kind) : NULL;
@@ -357,7 +337,7 @@ static void where(const struct pm_config *c, struct buf *out)
 	buf_addch(out, ')');
 }
 
-static void text_line(void *ctx, const struct decoded *d)
+static void text_line(void *ctx, struct decoded *d)
 {
 	struct buf *out = ctx;
 	SCOPED(buf_release) struct buf line = BUF_INIT;
@@ -366,8 +346,8 @@ static void text_line(void *ctx, const struct decoded *d)
 	where(d->config, &line);
 	buf_addstr(&line, ": ");
 	if (!strncmp(d->name, "msr.", 4))
-		buf_printf(&line, "0x%08llx%s", (unsigned long long)d->value, d->n ? " " : "");
-	decoded_text(d, &line);
+		buf_printf(&line, "0x%08llx%s", (unsigned long long)d->value, d->text.len ? " " : "");
+	buf_addstr(&line, buf_str(&d->text));
 	/* Names and words come from the file and go to a terminal. */
 	memory_whole(&line);
 	text_escape(out, buf_str(&line), line.len);
@@ -382,7 +362,7 @@ void decode_text(const struct pm_model *m, struct buf *out)
 }
 
 /* The main facts: who it is, what it can do, how fast and how hot it may run, what power it may take. */
-static void main_line(void *ctx, const struct decoded *d)
+static void main_line(void *ctx, struct decoded *d)
 {
 	static const char *const facts[] = {
 		"processor",
@@ -448,35 +428,7 @@ void decode_turbostat(const struct places *places, bool quiet, bool debug, struc
 
 /* ---- for programs ---- */
 
-static struct json *fields_json(const struct decoded *d)
-{
-	struct json *fields = json_new_object();
-
-	for (uint32_t i = 0; i < d->n; i++) {
-		const struct decoded_field *f = &d->field[i];
-		struct json *j;
-
-		/* Words of one name are a list. */
-		if (f->word && i && d->field[i - 1].word && !strcmp(d->field[i - 1].name, f->name))
-			continue;
-		if (f->word) {
-			j = json_new_array();
-			for (uint32_t k = i; k < d->n && d->field[k].word && !strcmp(d->field[k].name, f->name); k++)
-				json_push(j, json_new_text(d->field[k].text));
-		} else if (f->flag) {
-			j = json_new_bool(f->number != 0);
-		} else {
-			j = json_new_object();
-			json_put(j, "value", json_new_f64(f->number));
-			json_put(j, "unit", json_new_text(f->unit));
-			json_put(j, "text", json_new_text(f->text));
-		}
-		json_put(fields, f->name, j);
-	}
-	return fields;
-}
-
-static void json_line(void *ctx, const struct decoded *d)
+static void json_line(void *ctx, struct decoded *d)
 {
 	struct json *list = ctx, *j = json_new_object();
 	SCOPED(buf_release) struct buf cpus = BUF_INIT;
@@ -494,7 +446,7 @@ static void json_line(void *ctx, const struct decoded *d)
 		json_put(j, "scope", json_new_text(kind ? kind : ""));
 		json_put(j, "instances", json_new_buf(&cpus));
 	}
-	json_put(j, "fields", fields_json(d));
+	json_put(j, "text", json_new_text(buf_str(&d->text)));
 	json_push(list, j);
 }
 

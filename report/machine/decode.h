@@ -12,35 +12,22 @@
 #include "report/machine/cpu_facts.h"
 #include "report/machine/places.h"
 
-#define DECODE_FIELDS 48
-
-struct decoded_field {
-	const char *name;
-	const char *unit; /* "" for a bare number or a word */
-	double number;
-	char text[96]; /* for people, without the unit; for a word that word */
-	bool flag;     /* number is 0 or 1 */
-	bool word;     /* text is all there is */
-};
-
 struct decoded {
 	const char *name;               /* "msr.platform_info", "cpuid.00000006", "processor" */
 	const struct pm_config *config; /* NULL: combined from several */
 	uint64_t value;                 /* of a register */
-	uint32_t n;
-	struct decoded_field field[DECODE_FIELDS];
+	struct buf text;                /* owned: "base 3500 MHz, turbo, no HWP" */
+	const char *word;               /* the name of the last field, if it was a word */
 };
 
-typedef void (*decode_take)(void *ctx, const struct decoded *d);
+typedef void (*decode_take)(void *ctx, struct decoded *d);
 /* Calls `take` for everything that the recording has, in the order of turbostat's header. */
 void decode_all(const struct pm_model *m, decode_take take, void *ctx);
 /* Likewise what the kernel said of frequencies, idle states and limits. */
 void decode_settings(const struct pm_model *m, decode_take take, void *ctx);
-/* One register; false if there is no description of it. */
+/* One register, whose text is to be released; false if there is no description of it. */
 bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value, struct decoded *d);
 
-/* "base 3500 MHz, turbo, ..." */
-void decoded_text(const struct decoded *d, struct buf *out);
 /* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
 void decode_text(const struct pm_model *m, struct buf *out);
 /* What turbostat's text has before its table, in the lines of decode_text(): version, command line of the kernel,
@@ -87,11 +74,15 @@ struct reg_row {
 };
 extern const struct reg_row decode_registers[]; /* in the order of turbostat's header; ends with name NULL */
 
-/* For `more`: adds a field and returns it; NULL if there is no room. */
-struct decoded_field *decode_add(struct decoded *d, const char *name, double number, const char *unit);
+/* For `more`: append a field. */
+__attribute__((format(printf, 3, 4))) void decode_put(struct decoded *d, const char *name, const char *format, ...);
+void decode_add(struct decoded *d, const char *name, double number, const char *unit);
 void decode_hex(struct decoded *d, const char *name, uint64_t v);
+/* Words of one name are a list: "active PROCHOT, Amps". */
 void decode_word(struct decoded *d, const char *name, const char *word);
 void decode_flag(struct decoded *d, const char *name, bool set);
+/* Hands over what is complete. */
+void decode_give(struct decoded *d, decode_take take, void *ctx);
 
 void decode_reasons(uint64_t value, const char *const *name, struct decoded *d);
 

@@ -1,5 +1,4 @@
 /* The processor: cpuid, and what the model table adds. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,7 +87,7 @@ static void flags(const struct pm_model *m, uint32_t leaf, const char *name, dec
 	for (size_t i = 0; i < sizeof(flag_rows) / sizeof(flag_rows[0]); i++)
 		if (flag_rows[i].leaf == leaf)
 			decode_flag(&d, flag_rows[i].name, reg[flag_rows[i].reg] >> flag_rows[i].bit & 1);
-	take(ctx, &d);
+	decode_give(&d, take, ctx);
 }
 
 static void tsc(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
@@ -106,18 +105,16 @@ static void tsc(const struct pm_model *m, const struct cpu_facts *f, decode_take
 		decode_add(&d, "crystal by the model table", f->crystal_hz / 1e6, "MHz");
 	if (f->crystal_hz > 0)
 		decode_add(&d, "TSC", f->crystal_hz * reg[1] / reg[0] / 1e6, "MHz");
-	take(ctx, &d);
+	decode_give(&d, take, ctx);
 }
 
 /* SDM, leaf 16H: 0 if the processor, or a hypervisor in its place, does not say. */
 static void add_mhz(struct decoded *d, const char *name, uint32_t reg)
 {
-	struct decoded_field *f = decode_add(d, name, reg & 0xffff ? reg & 0xffff : NAN, "MHz");
-
-	if (f && isnan(f->number)) {
-		f->unit = "";
-		snprintf(f->text, sizeof(f->text), "not reported");
-	}
+	if (reg & 0xffff)
+		decode_add(d, name, reg & 0xffff, "MHz");
+	else
+		decode_word(d, name, "not reported");
 }
 
 static void frequencies(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
@@ -130,7 +127,7 @@ static void frequencies(const struct pm_model *m, const struct cpu_facts *f, dec
 	add_mhz(&d, "base", reg[0]);
 	add_mhz(&d, "highest", reg[1]);
 	add_mhz(&d, "bus", reg[2]);
-	take(ctx, &d);
+	decode_give(&d, take, ctx);
 }
 
 /* Which CPUs of a hybrid are of which kind. */
@@ -151,7 +148,7 @@ static void core_types(const struct pm_model *m, decode_take take, void *ctx)
 			    type == 0x20 ? "Atom (efficiency)" :
 			    type == 0x40 ? "Core (performance)" :
 					   "other");
-		take(ctx, &d);
+		decode_give(&d, take, ctx);
 	}
 }
 
@@ -162,7 +159,7 @@ void decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, decode_ta
 	if (f->id.vendor == CPU_OTHER)
 		return;
 	processor(m, f, &d);
-	take(ctx, &d);
+	decode_give(&d, take, ctx);
 	flags(m, 1, "cpuid.00000001", take, ctx);
 	flags(m, 6, "cpuid.00000006", take, ctx);
 	flags(m, 7, "cpuid.00000007", take, ctx);
@@ -173,6 +170,6 @@ void decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, decode_ta
 		flags(m, 0x80000001, "cpuid.80000001", take, ctx);
 	flags(m, 0x80000007, "cpuid.80000007", take, ctx);
 	clocks(m, f, &c);
-	if (c.n)
-		take(ctx, &c);
+	if (c.text.len)
+		decode_give(&c, take, ctx);
 }

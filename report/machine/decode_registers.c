@@ -1,6 +1,4 @@
 /* The fields of the registers, as in Intel's SDM (volume 4) and AMD's manuals. */
-#include <stdio.h>
-
 #include "report/machine/decode.h"
 
 #define END \
@@ -58,10 +56,7 @@ static void turbo_first(const struct cpu_facts *f, uint64_t value, struct decode
 				ratio -= bits(value, 8 * i + 15, 8 * i + 13);
 				cores += bits(value, 8 * i + 12, 8 * i + 8);
 			}
-			struct decoded_field *at = decode_add(d, groups_of_cores[i], ratio * f->bclk_mhz, "MHz");
-
-			if (at)
-				snprintf(at->text, sizeof(at->text), "up to %u cores %g", cores, ratio * f->bclk_mhz);
+			decode_put(d, groups_of_cores[i], "up to %u cores %g MHz", cores, ratio * f->bclk_mhz);
 		}
 		return;
 	}
@@ -132,7 +127,7 @@ void decode_reasons(uint64_t value, const char *const *name, struct decoded *d)
 		for (unsigned i = 0; i < 16; i++)
 			if (name[i] && bits(value, i + 16 * half, i + 16 * half))
 				decode_word(d, half ? "logged" : "active", name[i]);
-	if (!d->n)
+	if (!d->text.len)
 		decode_word(d, "active", "nothing");
 }
 static void microcode(const struct cpu_facts *f, uint64_t value, struct decoded *d)

@@ -212,3 +212,5 @@ double bind_number(const struct places *p, const struct bound_input *in, const s
 bool bind_literal(const struct places *p, const char *name, struct value *v);
 /* Counters that a name of a formula stands for: ids into `found` (at most `max`), the number of all. */
 uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max);
+/* Appends the counters of the metric, once for all PMUs of a kind. */
+void bound_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out);

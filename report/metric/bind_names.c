@@ -653,3 +653,54 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 	expr_free(x);
 	return missing;
 }
+
+#define NAMED_MAX 3 /* counters of a metric; of more, only the number is given */
+
+/* "uncore_imc_3/cas_count_read/" without the number: PMUs of a kind are one. */
+static void put_counter(struct buf *out, const char *name)
+{
+	const char *slash = strchr(name, '/'), *end = slash ? slash : name;
+
+	while (end > name && end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	if (end > name && end[-1] == '_')
+		buf_printf(out, "%.*s%s", (int)(end - 1 - name), name, slash);
+	else
+		buf_addstr(out, name);
+}
+
+/* The text has it between its commas. */
+static bool list_has(const char *list, const char *one)
+{
+	size_t len = strlen(one);
+
+	for (const char *at = list; (at = strstr(at, one)); at += len)
+		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ','))
+			return true;
+	return false;
+}
+
+void bound_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out)
+{
+	SCOPED(buf_release) struct buf one = BUF_INIT;
+	size_t begin = out->len;
+	unsigned n = 0, more = 0;
+
+	for (uint32_t i = 0; i < metric->n_inputs; i++) {
+		const struct bound_input *in = &b->input[metric->input[i]];
+
+		for (uint32_t k = 0; k < in->n_counters && !in->constant; k++) {
+			buf_clear(&one);
+			put_counter(&one, pm_model_counter(b->index.model, in->counter[k])->name);
+			memory_whole(&one);
+			if (n && list_has(buf_str(out) + begin, buf_str(&one)))
+				continue;
+			if (n++ < NAMED_MAX)
+				buf_printf(out, "%s%s", n > 1 ? ", " : "", buf_str(&one));
+			else
+				more++;
+		}
+	}
+	if (more)
+		buf_printf(out, " and %u more", more);
+}

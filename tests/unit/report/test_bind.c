@@ -1,6 +1,5 @@
 /* What names in formulas mean in a recording, and which metrics a recording can feed. */
 #include "report/metric/meaning.h"
-#include "report/metric/ways.h"
 #include "tests/unit/lib/report_harness.h"
 
 static uint32_t event(struct builder *b, const char *name)
@@ -278,37 +277,6 @@ static void fields_of_registers(void **state)
 	builder_release(&b);
 }
 
-static void note_way(void *arg, enum way way, const char *column, const char *counters)
-{
-	buf_printf(arg, "%s %s: %s\n", column, ways_name[way], counters);
-}
-
-/* Of a column that has registers, what it was made of. */
-static void ways_of_columns(void **state)
-{
-	static const struct {
-		const char *counter, *said;
-	} c[] = {
-		{ "msr.smi_count", "SMI registers: msr.smi_count\n" },
-		{ "msr/smi/", "SMI perf: msr/smi/\n" },
-		{ "test.x", "" },
-	};
-
-	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
-		struct buf said = BUF_INIT;
-		struct builder b;
-		uint32_t id;
-
-		builder_init(&b, one_a_row);
-		id = event(&b, c[i].counter);
-		builder_group(&b, PM_CPU, 8, 0, &id, 1);
-		assert_int_equal(ways_each(&b.model, note_way, &said), 0);
-		assert_string_equal(buf_str(&said), c[i].said);
-		buf_release(&said);
-		builder_release(&b);
-	}
-}
-
 static void a_broken_formula_is_named(void **state)
 {
 	struct harness h;
@@ -389,7 +357,6 @@ int main(void)
 		cmocka_unit_test(what_the_user_added_is_there_unread),
 		cmocka_unit_test(what_formulas_can_ask),
 		cmocka_unit_test(fields_of_registers),
-		cmocka_unit_test(ways_of_columns),
 		cmocka_unit_test(a_broken_formula_is_named),
 		cmocka_unit_test(names_are_unique),
 		cmocka_unit_test(targets_are_literals),

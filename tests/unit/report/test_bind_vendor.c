@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "report/metric/meaning.h"
-#include "report/metric/ways.h"
 #include "tests/unit/lib/report_harness.h"
 
 struct vendor_test {
@@ -272,7 +271,7 @@ static void counters_are_named_once(void **state)
 		buf_printf(&text, "[ { \"MetricName\": \"m\", \"MetricExpr\": \"%s\" } ]", c[i].formula);
 		bind_text(&t, buf_str(&text));
 		assert_non_null(metric_of(&t, "m"));
-		ways_counters(&t.binding, metric_of(&t, "m"), &said);
+		bound_counters(&t.binding, metric_of(&t, "m"), &said);
 		assert_string_equal(buf_str(&said), c[i].names);
 		buf_release(&text);
 		buf_release(&said);

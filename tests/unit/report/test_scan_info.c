@@ -317,7 +317,7 @@ static const struct {
 	    "tion\":\"mean\",\"width\":64,\"attrs\":{\"devices\":\"eth0\"}},{\"name\":\"near.n\",\"display\":\""
 	    "near.n\",\"source\":\"near\",\"unit\":\"1\",\"type\":\"u64\",\"semantics\":\"cumulative\",\"aggreg"
 	    "ation\":\"sum\",\"width\":48,\"scale_num\":3,\"scale_den\":1,\"attrs\":{\"help\":\"what it counts"
-	    "\"}}],\"columns\":[],\"pmus\":[{\"name\":\"cpu\",\"type\":6,\"identifier\":\"id7\",\"cpus\":\"0-7"
+	    "\"}}],\"pmus\":[{\"name\":\"cpu\",\"type\":6,\"identifier\":\"id7\",\"cpus\":\"0-7"
 	    "\",\"formats\":[[\"event\",\"config:0-7\"],[\"umask\",\"config:8-15\"]],\"events\":[[\"cycles\",\""
 	    "event=60\"],[\"stalls\",\"event=61\"]],\"caps\":[[\"branches\",\"32\"]],\"files\":[[\"peer\"],[\"n"
 	    "one\",\"0\"]],\"counters\":6},{\"name\":\"imc\",\"type\":6,\"identifier\":\"id7\",\"cpumask\":\"0,"
