@@ -75,19 +75,20 @@ def all_bytes(path):
         import gzip
         data = gzip.decompress(data)
     yield "file", data
-    for f in decode.frames(data):
-        assert isinstance(f, decode.Frame), f
+    whole = decode.Recording(data)
+    assert not whole.damage, whole.damage
+    for f in whole.frames:
         yield "meta", cbor2.dumps(f.meta)
         if f.type == 8:
             at, blocks = 0, f.meta[17]
             for stored, bits, raw, _, _ in zip(*[iter(blocks)] * 5):
                 part, bits = f.payload[at:at + stored - bits], f.payload[at + stored - bits:at + stored]
                 at += stored
-                yield "block", decode.zstd(part, raw) if raw else part
+                yield "block", decode.decompress(part, raw) if raw else part
                 yield "bits", bits
             assert at == len(f.payload), "blocks of a chunk"
         elif f.payload and f.meta.get(2):
-            yield "body", decode.zstd(f.payload, f.meta[3], f.meta[2] == 2)
+            yield "body", decode.decompress(f.payload, f.meta[3], f.meta[2] == 2)
         else:
             yield "body", f.payload
 

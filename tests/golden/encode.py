@@ -197,7 +197,7 @@ def types(pmrep):
 def major(path, out):
     with open(path, "rb") as f:
         data = bytearray(f.read())
-    first = decode.read_frame(bytes(data), 0)
+    first = decode.Frame(bytes(data), 0)
     # The payload and its checksum are the frame's last parts; before them stands the head's checksum.
     end = first.length - 5 - len(first.payload) - len(cbor2.dumps(len(first.payload)))
     data[12] += 1

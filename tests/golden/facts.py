@@ -23,9 +23,6 @@ try:
 except ImportError as e:
     print("skipped: %s" % e)
     sys.exit(77)
-if decode.zstandard is None:
-    print("skipped: no python3-zstandard")
-    sys.exit(77)
 from encode import CHUNK, CONFIG, EVENT, HEADER, INSTANCES, PMUS, PROBES, SCHEMA, START, TOPOLOGY
 
 SECOND = 10**9
@@ -271,7 +268,7 @@ def times_of(r):
         segment = c.segment
         for row, tick in enumerate(c.ticks):
             begins = []
-            for g, v, _ in c.groups:
+            for g, v in c.groups:
                 times = 1 if g.flags & 3 else len(g.instances)
                 own = [v[t][row] for t in range(times)]
                 begins += [b for b in own if b >= tick]
@@ -328,7 +325,7 @@ def check_info(pmrep, path, r):
         "file": path, "format": "1.%d" % r.header.get(2, 0), "snapshots": snapshots, "lost_ticks": sum(e.attrs.get(1, 0) for e in r.events if e.type == "lost"),
         "duration_ns": last.ticks[-1] - first.ticks[0], "interval_ns": r.header.get(13) or None, "achieved_interval_ns": samples(intervals),
         "late_ns": samples(late), "bytes": len(r.data), "bytes_per_snapshot": len(r.data) / snapshots, "sampled_snapshots": snapshots,
-        "values": sum(columns(g) * len(c.ticks) for c in r.chunks for g, _, _ in c.groups), "chunks": len(r.chunks),
+        "values": sum(columns(g) * len(c.ticks) for c in r.chunks for g, _ in c.groups), "chunks": len(r.chunks),
         "runs": max(c.run for c in r.chunks), "segments": 1 + sum(a.segment != b.segment for a, b in zip(r.chunks, r.chunks[1:])), "recordings": 1,
         "ended": r.ended, "being_written": False, "host": keys("header", r.header), "labels": {k: v for k, v in r.header.get(203, [])},
         "topology": topology_of(r),

@@ -6,6 +6,7 @@ names, and its lines are as long as a line may be.
 """
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -67,7 +68,7 @@ def main(argv):
         subprocess.run([pmrep, "check", path], check=True)
         out = subprocess.run([pmrep, "dump", "--format=json", path], check=True, stdout=subprocess.PIPE, text=True)
     lines = out.stdout.splitlines()
-    assert decode.json.loads([x for x in lines if '"is":"value"' in x][0]) == decode.as_json(value)
+    assert json.loads([x for x in lines if '"is":"value"' in x][0]) == decode.as_json(value)
     print("%d bytes, %d frames: %s is %d, read from %d to %d" % (
         len(data), len(r.frames), value.counter.name, value.value, value.begin, value.end))
 

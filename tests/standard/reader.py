@@ -9,6 +9,7 @@ from codec import (M64, Bad, Band, Map, Row, Simple, Tag, crc32c, decode, decomp
 MAGIC = bytes.fromhex("d9d9f78848504d520d0a1a0a")
 BODIES = (1, 2, 3, 4, 5, 6, 7, 9, 10)
 CHUNK, EVENT, INDEX, END = 8, 9, 10, 11
+GONE = 14   # the event of an instance that retires
 NEWER, NO_STRING = 12, 8
 SCALE = re.compile(r"\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 LIST, SHARED, PERF = 1, 2, 4
@@ -74,6 +75,8 @@ class Frame:
         except Bad as e:
             self.broken, self.end = str(e), min(self.end, len(data))
 
+    length = property(lambda self: self.end - self.offset)
+
     def body(self):
         codec = self.meta.get(2, 0)
         if codec == 0:
@@ -93,8 +96,8 @@ def broken_duties(reader):
             for item in frame.items:
                 if encode(decode(item)[0]) != bytes(item):
                     yield "frame at %d: not in deterministic encoding" % frame.offset
-            if frame.type == END and frame.end - frame.offset != 64:
-                yield "end frame of %d bytes" % (frame.end - frame.offset)
+            if frame.type == END and frame.length != 64:
+                yield "end frame of %d bytes" % frame.length
             if frame.type == CHUNK:
                 keys = keys + 1 if 15 in frame.meta else 1
                 if keys > 16 or must and keys > 1:
@@ -284,8 +287,7 @@ class Recording:
         self.counters, self.strings, self.instances, self.groups = [], [], {}, {}
         self.all_groups, self.all_instances = {}, {}
         self.pmus, self.probes, self.config, self.events, self.chunks = {}, {}, [], [], []
-        self.frames, self.retirements = [], []
-        self.newer = []
+        self.frames, self.newer = [], []
         self.hidden = self.stopped = self.ended = False
         self.last = None      # the chunk before, if it was good
         self.start = self.tick = 0
@@ -364,7 +366,7 @@ class Reader:
             return
         try:
             self.use(now, frame)
-        except Bad as e:
+        except (Bad, AttributeError, IndexError, KeyError, TypeError, ValueError) as e:    # of another kind than it must be
             self.damage.append((frame.offset, str(e)))
             if frame.type == CHUNK:
                 self.gap()
@@ -436,8 +438,9 @@ class Reader:
             for i, pairs in zip(ids_of(m.get(3), len(groups)) if groups or not is_int(m.get(3, 0)) else [], groups):
                 self.group(now, i, known(pairs))
         if 7 in m:
-            for i in (i for first, count in zip(*[iter(array(m[7], 2))] * 2) for i in range(first, first + count)):
-                if i in now.groups:
+            for first, count in zip(*[iter(array(m[7], 2))] * 2):
+                need(is_int(first) and is_int(count) and min(first, count) >= 0, "a range")
+                for i in [i for i in now.groups if first <= i < first + count]:
                     now.groups.pop(i).retired = True
 
     def group(self, now, i, m):
@@ -530,7 +533,7 @@ class Reader:
                 need(0 < i < 1 << 32, "id")
                 if i in now.instances:
                     now.instances.pop(i).retired = t
-                    now.retirements.append((i, t))
+                    now.events.append((GONE, t, {7: i}))
 
     def listed(self, items, m, check):
         first = below(m.get(1), 1 << 32)
@@ -559,7 +562,7 @@ class Reader:
             values = [k for k in (50, 150, 250, 350) if k in e]
             need(all(is_value(e[k]) for k in values), "value of a config entry")
             below(e.get(5, 1), 1 << 16)
-            need(len(values) + (5 in e) == 1 and e.get(5) != 0, "neither a value nor a reason, or both")
+            need(len(values) == (0 if e.get(5) else 1), "neither a value nor a reason, or both")
             last = -1
             for first, count in zip(*[iter(array(e.get(4, []), 2))] * 2):
                 need(is_int(first) and is_int(count) and first > last and count > 0 and first + count <= 65536, "instances of an entry")
@@ -661,7 +664,8 @@ class Reader:
         else:
             need(not c.key, "key 16")
             c.order = last.order
-        here = c.order + self.ids(m.get(20, []))
+        c.lost = self.ids(m.get(20, []))
+        here = c.order + c.lost
         need(len(set(here)) == len(here), "a group twice")
         self.blocks(now, c, codec)
         now.last, now.tick = c, c.ticks[-1]
@@ -744,22 +748,25 @@ def values(reader):
     for recording in reader.recordings:
         for c in recording.chunks:
             for r in range(len(c.ticks)):
-                for i in c.order:
-                    if i not in c.groups:
-                        continue
-                    v, reasons, g = c.groups[i]
-                    if v is None:
-                        for counter, instance in g.values:
-                            yield recording, c, r, g, counter, instance, 0, NEWER, []
-                        continue
-                    first = len(v) - len(g.values)
-                    for k, (counter, instance) in enumerate(g.values):
-                        at = 0 if g.times == 1 else k % g.times
-                        times = [v[t + at][r] for t in range(0, first, g.times)]
-                        reason = reasons.get((k, r), 0)
-                        if recording.counter(counter).newer or recording.all_instances[instance].newer:
-                            reason = NEWER
-                        yield recording, c, r, g, counter, instance, v[first + k][r], reason, times
+                for found in values_of(recording, c, r):
+                    yield recording, c, r, *found
+
+
+def values_of(recording, c, r):
+    """(group, counter, instance, value or None, reason, times) of a row."""
+    for v, reasons, g in (c.groups[i] for i in c.order if i in c.groups):
+        if v is None:
+            for counter, instance in g.values:
+                yield g, counter, instance, 0, NEWER, []
+            continue
+        first = len(v) - len(g.values)
+        for k, (counter, instance) in enumerate(g.values):
+            at = 0 if g.times == 1 else k % g.times
+            times = [v[t + at][r] for t in range(0, first, g.times)]
+            reason = reasons.get((k, r), 0)
+            if recording.counter(counter).newer or recording.all_instances[instance].newer:
+                reason = NEWER
+            yield g, counter, instance, v[first + k][r], reason, times
 
 
 def shown(recording, counter, number):
