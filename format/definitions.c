@@ -42,7 +42,7 @@ void encode_header(struct buf *out, const struct pm_model *m)
 	cbor_add_map(out, &m->header);
 }
 
-/* One row per number of struct pm_cpu. */
+/* One row per number of struct pm_cpu, from TOPOLOGY_CPU on. */
 static const struct {
 	unsigned key;
 	size_t offset;
@@ -532,21 +532,6 @@ static void decode_header(struct decoding *d)
 
 static void take_cpu_numbers(struct cbor *c, struct pm_topology *t, unsigned key)
 {
-	static const size_t place[] = {
-		[TOPOLOGY_CPU] = offsetof(struct pm_cpu, cpu),
-		[TOPOLOGY_PACKAGE] = offsetof(struct pm_cpu, package),
-		[TOPOLOGY_DIE] = offsetof(struct pm_cpu, die),
-		[TOPOLOGY_CLUSTER] = offsetof(struct pm_cpu, cluster),
-		[TOPOLOGY_CORE] = offsetof(struct pm_cpu, core),
-		[TOPOLOGY_NODE] = offsetof(struct pm_cpu, node),
-		[TOPOLOGY_THREAD] = offsetof(struct pm_cpu, thread),
-		[TOPOLOGY_L1D] = offsetof(struct pm_cpu, cache[PM_CACHE_L1D]),
-		[TOPOLOGY_L1I] = offsetof(struct pm_cpu, cache[PM_CACHE_L1I]),
-		[TOPOLOGY_L2] = offsetof(struct pm_cpu, cache[PM_CACHE_L2]),
-		[TOPOLOGY_L3] = offsetof(struct pm_cpu, cache[PM_CACHE_L3]),
-		[TOPOLOGY_TYPE] = offsetof(struct pm_cpu, type),
-		[TOPOLOGY_CAPACITY] = offsetof(struct pm_cpu, capacity),
-	};
 	size_t n = cbor_array(c);
 
 	if (n > PM_MAX_CPUS || (t->cpu && n != t->n))
@@ -569,7 +554,7 @@ static void take_cpu_numbers(struct cbor *c, struct pm_topology *t, unsigned key
 		if (key == TOPOLOGY_ONLINE)
 			t->cpu[k].online = v == 1;
 		else
-			memcpy((char *)&t->cpu[k] + place[key], &number, sizeof(number));
+			memcpy((char *)&t->cpu[k] + cpu_numbers[key - TOPOLOGY_CPU].offset, &number, sizeof(number));
 	}
 }
 
@@ -607,66 +592,6 @@ static bool same_topology(const struct pm_topology *a, const struct pm_topology 
 	return true;
 }
 
-/* How many of package, die, core, cluster, thread agree before the first that differs; *order: as qsort wants it. */
-static unsigned cores_agree(const struct pm_cpu *a, const struct pm_cpu *b, int *order)
-{
-	const uint32_t x[] = { a->package, a->die, a->core, a->cluster, a->thread, a->cpu };
-	const uint32_t y[] = { b->package, b->die, b->core, b->cluster, b->thread, b->cpu };
-	unsigned i = 0;
-
-	while (i < 5 && x[i] == y[i])
-		i++;
-	*order = (x[i] > y[i]) - (x[i] < y[i]);
-	return i;
-}
-
-static int compare_cores(const void *left, const void *right)
-{
-	int order;
-
-	cores_agree(*(struct pm_cpu *const *)left, *(struct pm_cpu *const *)right, &order);
-	return order;
-}
-
-/*
- * Early recorders kept the kernel's numbers where it gives one to several cores of a die. Their clusters tell these
- * apart, or their threads, which begin at 0 in each core: the nth first thread and the nth second one are siblings.
- */
-static void number_cores(struct cbor *c, struct pm_topology *t)
-{
-	struct pm_cpu **order = malloc((t->n + 1ull) * sizeof(*order));
-	uint32_t *number = malloc((t->n + 1ull) * sizeof(*number));
-	uint32_t n = 0, top = 0, used = 0, most = 0, shift = 0, nth = 0;
-	int unused;
-
-	for (uint32_t i = 0; i < t->n && order; i++)
-		if (t->cpu[i].core != PM_NONE)
-			order[n++] = &t->cpu[i];
-	if (!order || !number)
-		c->err = -ENOMEM;
-	else if (n)
-		qsort(order, n, sizeof(*order), compare_cores);
-	for (uint32_t i = 0; i < n && !c->err; i++) {
-		unsigned same = i ? cores_agree(order[i - 1], order[i], &unused) : 0;
-
-		if (same < 4) {
-			used = same < 2 ? 0 : used + most;
-			shift = same == 3;
-			most = 0;
-		}
-		for (uint32_t k = i; same < 2 && k < n && (k == i || cores_agree(order[i], order[k], &unused) > 1);
-		     k++)
-			top = order[k]->core;
-		nth = same == 5 && order[i]->thread != PM_NONE ? nth + 1 : 0;
-		most = shift + nth > most ? shift + nth : most;
-		number[i] = shift + nth ? top + used + shift + nth : order[i]->core;
-	}
-	for (uint32_t i = 0; i < n && !c->err; i++)
-		order[i]->core = number[i];
-	free(order);
-	free(number);
-}
-
 static void decode_topology(struct decoding *d)
 {
 	struct pm_topology t = { 0 };
@@ -685,8 +610,6 @@ static void decode_topology(struct decoding *d)
 	for (uint32_t k = 0; k < t.n; k++)
 		if (t.cpu[k].cpu == PM_NONE || (k && t.cpu[k].cpu <= t.cpu[k - 1].cpu))
 			cbor_fail(&d->c, PM_RULE_CPUS);
-	if (!d->c.err)
-		number_cores(&d->c, &t);
 	if (!d->c.err && !same_topology(&t, &d->m->topology)) {
 		int err = pm_model_set_topology(d->m, &t);
 
@@ -1135,7 +1058,7 @@ static uint32_t *take_pairs(struct cbor *c, size_t *count)
 static void decode_group(struct decoding *d, uint32_t id)
 {
 	const struct pm_group *old = pm_model_group(d->m, id);
-	struct pm_group g = { 0 };
+	struct pm_group g = { .copy = d->seen->copy };
 	struct cbor *c = &d->c;
 	uint32_t *left = NULL, flags = 0;
 	struct cbor_map m;
@@ -1192,6 +1115,8 @@ static void decode_group(struct decoding *d, uint32_t id)
 		take_room(d, &d->seen->columns, pm_group_values(&g), PM_FREE_COLUMNS, PM_BYTE_COLUMNS);
 	if (!c->err)
 		settle_id(d, old ? 0 : model_add_group(d->m, &g, id), id, !old || model_group_equal(old, &g));
+	if (!c->err && old)
+		d->m->group[old - d->m->group].copy = g.copy;
 	if (!c->err && g.continues) {
 		/* A copy does not say what a group continues. */
 		if (old)
@@ -1369,7 +1294,7 @@ static void decode_schema(struct decoding *d)
 static void decode_instance(struct decoding *d, uint32_t id)
 {
 	const struct pm_instance *old = pm_model_instance(d->m, id);
-	struct pm_instance i = { .number = PM_NONE, .cpu = PM_NONE };
+	struct pm_instance i = { .copy = d->seen->copy, .number = PM_NONE, .cpu = PM_NONE };
 	struct cbor *c = &d->c;
 	struct cbor_map m;
 	bool has_kind = false;
@@ -1411,6 +1336,8 @@ static void decode_instance(struct decoding *d, uint32_t id)
 		settle_id(d, old ? 0 : model_add_instance(d->m, &i, id), id,
 			  !old || (old->kind == i.kind && old->number == i.number && old->cpu == i.cpu &&
 				   old->added_ns == i.added_ns && pm_map_equal(&old->attrs, &i.attrs)));
+		if (!c->err && old)
+			d->m->instance[old - d->m->instance].copy = i.copy;
 		if (!c->err && old && i.retired_ns && !old->retired_ns) {
 			if (pm_model_retire_instance(d->m, id, i.retired_ns))
 				c->err = -ENOMEM;

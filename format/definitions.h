@@ -42,6 +42,7 @@ void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct b
  * -ENOLINK: builds on definitions that are not there; -E2BIG: beyond the limits; -ENOMEM. */
 struct definitions_seen {
 	uint32_t pmus, probes;
+	uint32_t copy;         /* of all definitions, by the caller's count: goes to instances and groups */
 	uint64_t stored;       /* bytes of definitions so far, as stored; the caller counts them */
 	uint64_t columns, ids; /* what they requested, which is bounded by that */
 	uint32_t *group;       /* owned: ids of the groups of the last body that continue others, in its order */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "format/cbor.h"
 #include "format/crc32c.h"
 #include "format/limits.h"
 
@@ -85,6 +84,37 @@ static int item_head(const uint8_t *data, size_t len, size_t *at, enum cbor_majo
 		return -EBADMSG;
 	*at = *need;
 	return FRAME_OK;
+}
+
+void frame_meta(const struct frame_head *h, struct frame_meta *out)
+{
+	struct cbor c = cbor_over(h->meta, h->meta_len);
+	struct cbor_map m;
+
+	*out = (struct frame_meta){ 0 };
+	for (cbor_map(&c, &m); cbor_next(&c, &m);) {
+		switch (m.key) {
+		case PM_META_CODEC:
+			out->codec = cbor_uint(&c);
+			break;
+		case PM_META_RAW:
+			out->raw = cbor_uint(&c);
+			break;
+		case PM_META_REPEATED:
+			out->repeated = cbor_bool(&c);
+			break;
+		case PM_META_OFFSET:
+			out->offset = cbor_uint(&c);
+			break;
+		case PM_META_INDEX:
+			out->index = cbor_uint(&c);
+			break;
+		default:
+			cbor_skip(&c);
+			break;
+		}
+	}
+	out->rule = c.err ? (enum pm_rule)c.rule : PM_RULE_NONE;
 }
 
 static int payload_of(struct frame_head *h, uint64_t *payload)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "format/cbor.h"
 
 #define PM_MAJOR 1
 
@@ -87,6 +88,15 @@ static inline uint64_t frame_len(const struct frame_head *h)
 {
 	return h->head_len + h->payload_len + FRAME_TRAILER;
 }
+
+/* What the meta of a frame other than a chunk says. */
+struct frame_meta {
+	uint64_t codec, raw;    /* enum pm_body_codec; bytes of the body */
+	uint64_t offset, index; /* index, end */
+	bool repeated;
+	enum pm_rule rule; /* what it breaks; PM_RULE_NONE: none */
+};
+void frame_meta(const struct frame_head *h, struct frame_meta *m);
 
 enum { FRAME_OK = 1, FRAME_SHORT = 0 };
 /* FRAME_OK; FRAME_SHORT, with *need as the number of bytes to continue; -EBADMSG: no frame, or damaged; -ENOTSUP: of

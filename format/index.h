@@ -33,20 +33,3 @@ int index_add(struct index_builder *b, const struct index_entry *e);
 void index_encode(struct index_builder *b, struct buf *out);
 /* Appends the entries of a body. 0, -EBADMSG, -ENOMEM or -E2BIG. */
 int index_decode(struct index_builder *b, const void *body, size_t len);
-
-#define INDEX_BLOCK 64
-
-/* Entries that are kept while a recording is read, in ascending order: packed, but for one block. */
-struct index_list {
-	size_t n;
-	struct buf packed;
-	uint64_t *block; /* owned: where each INDEX_BLOCK entries begin */
-	size_t unpacked; /* which block is in `entry`, counted from 1; 0: none */
-	struct index_entry entry[INDEX_BLOCK];
-	struct index_entry last;
-};
-void index_list_release(struct index_list *l);
-/* Keeps all but to_ns and rows, and from_ns only of chunks. 0, -ENOMEM, or -E2BIG beyond PM_MAX_CATALOG entries. */
-int index_list_add(struct index_list *l, const struct index_entry *e);
-/* Entry `i`, which is below n; valid until the next call. */
-const struct index_entry *index_list_at(struct index_list *l, size_t i);

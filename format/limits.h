@@ -21,7 +21,7 @@
 #define PM_MAX_PMUS      (1u << 14)
 #define PM_MAX_PROBES    (1u << 16)
 #define PM_MAX_INDEX     (1u << 20)   /* frames that one index frame may name */
-#define PM_MAX_CATALOG   (1u << 24)   /* key chunks and definitions that a reader remembers for seeking */
+#define PM_MAX_CATALOG   (1u << 22)   /* key chunks and definitions that a reader remembers for seeking */
 #define PM_FREE_COLUMNS  (256u << 10) /* columns of all groups that any recording may have, ... */
 #define PM_BYTE_COLUMNS  64           /* ... and more for each byte of definitions */
 #define PM_FREE_IDS      (4u << 20)   /* the same for ids that lists name in short form */

@@ -180,6 +180,7 @@ enum pm_instance_key {
 
 struct pm_instance {
 	uint32_t id;
+	uint32_t copy;                 /* struct definitions_seen.copy when it was defined last */
 	uint32_t slot;                 /* small; unique in the model, and reused once the instance is forgotten */
 	enum pm_kind kind;             /* an unknown one becomes PM_DEVICE */
 	bool newer;                    /* this version cannot read what belongs to it */
@@ -207,8 +208,8 @@ enum pm_group_flags {
  */
 struct pm_group {
 	uint32_t id;
-	uint32_t slot; /* as an instance's */
-	char *source;  /* owned */
+	uint32_t copy, slot; /* as an instance's */
+	char *source;        /* owned */
 	uint32_t flags;
 	uint32_t *counter; /* owned; counter ids */
 	uint32_t n_counters;

@@ -1,50 +1,596 @@
-#include "common/array.h"
-#include "format/reader_private.h"
+#include "format/reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/cbor.h"
+#include "common/array.h"
+#include "format/chunk_reader.h"
 #include "format/crc32c.h"
+#include "format/index.h"
 #include "format/limits.h"
 #include "format/model_private.h"
+#include "format/window.h"
 
-#define LOOKS_MAX 64 /* damages for which looking ahead is worthwhile */
+#define READ_STEP      (256u << 10) /* for sequential reading */
+#define HOP_STEP       (4u << 10)   /* while hopping from head to head */
+#define LEAP_STEP      (16u << 10)  /* for single frames */
+#define FEATURES_KNOWN 0ull         /* incompatible features that this version reads */
+#define DAMAGE_MAX     65536        /* entries; further damage is added to the last one */
+#define LOOKS_MAX      64           /* damages for which looking ahead is worthwhile */
+#define SEARCH_MAX     (64u << 20)  /* how far to search for the first frame */
+#define VAIN_FREE      (64u << 20)  /* bytes with wrong checksums in which frames are searched for, ... */
+#define VAIN_BYTE      16           /* ... and more for each byte read: heads may all claim what follows them */
 
-/* Forgets what belongs to one recording. */
-static void reset(struct pm_reader *r)
+/* Where the reader is. */
+enum stand {
+	BETWEEN_FRAMES,
+	AT_FRAME, /* at the start of the one that was returned last, which ends at frame_end */
+	LOST,     /* looking for a frame since lost_from ... */
+	LOST_CUT, /* ... where the end of the input has cut one */
+	TURNING,  /* the next recording was announced, but the model is still the previous one's */
+};
+
+/* Which frame should come next. */
+enum expected {
+	EXPECTS_FIRST, /* nothing of this recording was returned yet */
+	EXPECTS_NEXT,  /* the one of this sequence number */
+	EXPECTS_ANY,   /* after a jump */
+	EXPECTS_END,   /* none: the end frame, or the end of the input was seen */
+};
+
+/* How it moves on. */
+enum way {
+	WAY_ON,   /* from frame to frame */
+	WAY_SEEK, /* from entry to entry of the catalog, to the chunk that was sought */
+	WAY_OUT,  /* past the rest of this recording */
+};
+
+/* Where the key chunks and the definitions of the recording are. */
+struct catalog {
+	struct index_entry *entry; /* owned; offsets count from the start of the input */
+	size_t n;
+	uint64_t from_ns, to_ns, chunks, snapshots;
+	uint64_t to_offset; /* covers the recording up to here */
+	bool ended;         /* and there is nothing after it */
+	bool indexed;       /* the index says so, and where each frame is */
+	uint64_t next;      /* where another recording begins; 0: none does */
+};
+
+/* The way to the chunk that was sought. */
+struct leap {
+	size_t next, to;       /* entries of the catalog */
+	size_t copy, copy_end; /* where all definitions are repeated; copy_end 0: not used */
+	size_t damages;        /* before the way or the copy began */
+	bool gaps;             /* definitions of what has gone were left out */
+};
+
+struct pm_reader {
+	struct window window;
+	struct pm_model model;
+	struct definitions_seen seen;
+	struct chunk_reader numbers;
+	int err; /* failure of the input, sticks */
+	enum stand stand;
+	enum expected expected;
+	enum way way;
+
+	bool id_known;
+	uint8_t id[8];
+	uint64_t start;     /* offset of the recording in the input */
+	uint64_t sequence;  /* expected of the next frame */
+	uint64_t frame_end; /* of the frame that was returned last; the window is at its start */
+
+	uint64_t lost_from;
+	char lost_text[100];
+	size_t claimed; /* bytes of the head that was none, as far as they were looked at */
+	uint64_t vain;  /* bytes with wrong checksums; those inside one another count again */
+
+	struct pm_damage *damage; /* owned */
+	size_t n_damage;
+	size_t damage_told;  /* how many were returned as items */
+	size_t damage_timed; /* how many have both ends of their time range */
+	size_t before_chunk; /* those up to the last chunk that was decoded */
+	size_t looked_ahead; /* those at the last time */
+	uint64_t last_ns;    /* last good time */
+	uint64_t before_ns;  /* of the previous chunk; the numbers of the current one may turn out to be lost */
+
+	bool held; /* an item that waits until the damage before it has been returned */
+	struct pm_item held_item;
+	struct pm_event *event; /* owned: those of the current frame */
+	size_t n_events, next_event;
+	uint32_t retired, forgotten; /* of struct model_ids: returned as events */
+
+	struct catalog catalog;
+	struct leap leap;
+	bool copying;               /* the definitions at hand repeat all: what they do not name has gone */
+	bool forgets;               /* while it seeks, too, at every chunk that is passed over */
+	struct pm_clocks *relation; /* owned: a new one whenever wall time departed from the last */
+	size_t n_relations;
+	bool hidden; /* the current recording cannot be read at all */
+	uint8_t hidden_id[8];
+	struct pm_reader_stats stats;
+};
+
+/* ---- times and damage ---- */
+
+#define RELATION_NOISE_NS 10000
+#define RELATIONS_MAX     65536
+
+/* Records the offset of wall time from CLOCK_MONOTONIC when it has changed. Both are slewed alike, so any change
+ * beyond the noise of reading them is a step. */
+static int note_relation(struct pm_reader *r, const struct pm_clocks *c)
 {
-	reader_groups_release(r);
-	reader_catalog_release(r);
-	reader_leap_end(r);
-	r->leap.gaps = false;
-	pm_model_release(&r->model);
-	pm_model_init(&r->model);
-	definitions_seen_release(&r->seen);
-	r->retired_instances = r->retired_groups = r->forgotten = 0;
-	r->base.valid = false;
-	r->sequence_known = r->ended = r->hole = false;
-	r->n_relations = 0;
-	r->damage_timed = r->n_damage; /* the next recording has a clock of its own */
-	r->before_chunk = r->n_damage;
-	reader_expect_first(r);
-	r->last_ns = 0;
-	r->too_new = r->hidden = r->chunk_too_new = false;
-	r->seen.newer = &r->newer;
-	r->start = r->window.offset;
-	r->fresh = true;
+	const struct pm_clocks *last = r->n_relations ? &r->relation[r->n_relations - 1] : NULL;
+
+	if (!c->realtime)
+		return 0;
+	if (last && last->monotonic <= c->monotonic) {
+		int64_t moved = (int64_t)((c->realtime - c->monotonic) - (last->realtime - last->monotonic));
+
+		if (moved < RELATION_NOISE_NS && moved > -RELATION_NOISE_NS)
+			return 0;
+	}
+	if ((last && last->monotonic > c->monotonic) || r->n_relations == RELATIONS_MAX)
+		return 0;
+	if (array_room(&r->relation, r->n_relations, sizeof(*r->relation)))
+		return -ENOMEM;
+	r->relation[r->n_relations++] = *c;
+	return 0;
 }
 
-void reader_turn(struct pm_reader *r)
+uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
 {
-	if (!r->turning || r->held)
+	const struct pm_clocks *now = &r->numbers.head.clocks, *best;
+	size_t at;
+
+	if (!r->n_relations)
+		return 0;
+	/* For its own time the current chunk is most accurate; the relations cover earlier times. */
+	if (now->realtime && monotonic_ns >= r->numbers.head.tick[0])
+		return now->realtime + (monotonic_ns - now->monotonic);
+	at = ARRAY_PLACE(r->n_relations, i, r->relation[i].monotonic <= monotonic_ns);
+	best = &r->relation[at ? at - 1 : 0];
+	return best->realtime + (monotonic_ns - best->monotonic);
+}
+
+/* The last damage has not ended yet. */
+static struct pm_damage *go_on(struct pm_reader *r, struct pm_damage *d)
+{
+	if (r->damage_timed == r->n_damage)
+		r->damage_timed--;
+	d->to_ns = d->to_wall = 0;
+	d->harmless = false;
+	return d;
+}
+
+/* Notes damage; contiguous damage of one kind becomes one. NULL without memory. */
+static struct pm_damage *damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
+				    const char *format, ...) __attribute__((format(printf, 5, 6)));
+static struct pm_damage *damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
+				    const char *format, ...)
+{
+	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+	/* A frame with a good head; other lost bytes show as a gap in the sequence numbers after them. */
+	bool whole_frame =
+		length && offset + length == r->frame_end && kind != PM_DAMAGE_CUT && kind != PM_DAMAGE_PARTIAL;
+	char text[sizeof(d->text)];
+	va_list ap;
+
+	/* As where a file is left, nobody looks at it. */
+	if (r->way == WAY_OUT)
+		return NULL;
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	r->numbers.torn = r->numbers.chain;
+	r->numbers.hole |= kind != PM_DAMAGE_NO_END;
+	if (d && d->kind == kind && kind == PM_DAMAGE_PARTIAL && !strcmp(d->text, text))
+		return go_on(r, d);
+	if (d && ((d->kind == kind && d->offset + d->length == offset && length) || r->n_damage == DAMAGE_MAX)) {
+		d->length = offset + length - d->offset;
+		d->frames += whole_frame;
+		return go_on(r, d);
+	}
+	if (array_room(&r->damage, r->n_damage, sizeof(*r->damage))) {
+		r->err = -ENOMEM;
+		return NULL;
+	}
+	d = &r->damage[r->n_damage++];
+	*d = (struct pm_damage){
+		.kind = kind,
+		.offset = offset,
+		.length = length,
+		.from_ns = r->last_ns,
+		.from_wall = r->last_ns ? pm_reader_realtime(r, r->last_ns) : 0,
+		.frames = whole_frame,
+	};
+	strcpy(d->text, text);
+	return d;
+}
+
+/* The current chunk lacks groups, of these sources, that depend on a lost block: its damage has not ended. `partial`:
+ * there are others. */
+static void damage_goes_on(struct pm_reader *r, bool partial, const char *sources)
+{
+	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+
+	if (d && (d->kind == PM_DAMAGE_PARTIAL || !partial))
+		go_on(r, d);
+	else
+		damage_add(r, PM_DAMAGE_PARTIAL, r->window.offset, r->frame_end - r->window.offset,
+			   "chunk: depends on a block that is lost (%s)", sources);
+}
+
+/* The current chunk is intact, but cannot be read because of what was lost before it. */
+static void damage_chunk(struct pm_reader *r, uint64_t end, uint32_t snapshots)
+{
+	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+
+	if (r->damage_timed == r->n_damage)
+		d = damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, end - r->window.offset,
+			       "intact, but the chunk before it is missing");
+	if (!d)
 		return;
-	reset(r);
-	r->turning = r->id_known = false;
+	d->chunks++;
+	d->chunks_end = end;
+	d->snapshots += snapshots;
 }
 
-void reader_release_events(struct pm_reader *r)
+/* Good numbers start at this time: the far end of what was lost before. */
+static void damage_until(struct pm_reader *r, uint64_t time_ns)
+{
+	for (; r->damage_timed < r->n_damage; r->damage_timed++) {
+		r->damage[r->damage_timed].to_ns = time_ns;
+		r->damage[r->damage_timed].to_wall = pm_reader_realtime(r, time_ns);
+	}
+}
+
+static void damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
+{
+	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+
+	/* Unreadable bytes explain frames that are missing right after them. */
+	if (d && d->kind == PM_DAMAGE_GARBAGE && d->offset + d->length == offset) {
+		d->frames += frames;
+		return;
+	}
+	d = damage_add(r, PM_DAMAGE_LOST, offset, 0, "%llu frame%s missing here", (unsigned long long)frames,
+		       frames == 1 ? " is" : "s are");
+	if (d)
+		d->frames = frames;
+}
+
+const struct pm_damage *pm_reader_damage(const struct pm_reader *r, size_t *n)
+{
+	*n = r->n_damage;
+	return r->damage;
+}
+
+/* ---- frames ---- */
+
+/* Starts to look for the next frame; what lies between is lost. */
+static void lose(struct pm_reader *r, bool cut, const char *text)
+{
+	if (r->stand != LOST && r->stand != LOST_CUT) {
+		r->stand = cut ? LOST_CUT : LOST;
+		r->lost_from = r->window.offset;
+		snprintf(r->lost_text, sizeof(r->lost_text), "%s", text);
+	}
+}
+
+/* If it was looking for one: bytes [lost_from, here) could not be used. */
+static void note_lost(struct pm_reader *r, bool at_end)
+{
+	uint64_t length = r->window.offset - r->lost_from;
+	bool cut = r->stand == LOST_CUT;
+
+	if (r->stand != LOST && !cut)
+		return;
+	r->stand = BETWEEN_FRAMES;
+	if (!length)
+		return;
+	if (at_end && cut)
+		damage_add(r, PM_DAMAGE_CUT, r->lost_from, length, "the file ends inside a frame");
+	else
+		damage_add(r, PM_DAMAGE_GARBAGE, r->lost_from, length, "%s", r->lost_text);
+}
+
+/* Whether to look for frames in bytes with a wrong checksum. */
+static bool looks_within(struct pm_reader *r, uint64_t bytes)
+{
+	r->vain += bytes;
+	return r->vain <= VAIN_FREE + VAIN_BYTE * r->window.bytes_read;
+}
+
+/* The current frame, which is in the window, is damaged: if another one begins inside, because a file was cut and
+ * another followed, this one ends there. */
+static void frame_within(struct pm_reader *r, const struct frame_head *h)
+{
+	const uint8_t *start = window_at(&r->window), *found;
+	size_t len = (size_t)(r->frame_end - r->window.offset);
+
+	if (!looks_within(r, len))
+		return;
+	found = memmem(start + h->head_len, len - h->head_len, frame_magic, FRAME_MAGIC_LEN);
+	if (found)
+		r->frame_end = r->window.offset + (uint64_t)(found - start);
+}
+
+/* Moves at least one byte to the next place that looks like a frame; past the whole of what has no good head after too
+ * many wrong checksums. 1, 0 at the end, -errno. */
+static int search(struct pm_reader *r)
+{
+	struct window *w = &r->window;
+	size_t step = looks_within(r, r->claimed) ? 1 : r->claimed;
+	int err = window_skip(w, step < window_has(w) ? step : window_has(w));
+
+	while (!err) {
+		const uint8_t *found;
+
+		err = window_need(w, FRAME_MAGIC_LEN);
+		if (err)
+			break;
+		if (window_has(w) < FRAME_MAGIC_LEN)
+			return w->in.growing ? -EAGAIN : 0;
+		if (!r->id_known && w->offset > SEARCH_MAX)
+			return 0;
+		found = memmem(window_at(w), window_has(w), frame_magic, FRAME_MAGIC_LEN);
+		/* The last bytes may be the beginning of a frame. */
+		err = window_skip(w,
+				  found ? (uint64_t)(found - window_at(w)) : window_has(w) - (FRAME_MAGIC_LEN - 1));
+		if (!err && found)
+			return 1;
+	}
+	return err;
+}
+
+/* Parses the head at the window's position. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP, -errno.
+ */
+static int head_here(struct pm_reader *r, struct frame_head *h, unsigned *major)
+{
+	size_t need = FRAME_MAGIC_LEN + 1;
+
+	for (;;) {
+		int ok, err = window_need(&r->window, need);
+
+		if (err)
+			return err;
+		ok = frame_parse(window_at(&r->window), window_has(&r->window), h, &need, major);
+		r->claimed = need;
+		if (ok != FRAME_SHORT || r->window.eof)
+			return ok;
+	}
+}
+
+/* The same, and the whole frame is in the window. */
+static int whole_here(struct pm_reader *r, struct frame_head *h)
+{
+	struct window *w = &r->window;
+	unsigned major;
+	int ok = head_here(r, h, &major);
+
+	if (ok == FRAME_OK && window_has(w) < frame_len(h)) {
+		ok = window_need(w, frame_len(h));
+		if (ok)
+			return ok;
+		/* The window may have moved. */
+		return window_has(w) < frame_len(h) ? FRAME_SHORT : head_here(r, h, &major);
+	}
+	return ok;
+}
+
+/* Moves to the next good frame, which is whole, in the window or, for chunks of a file, in the file: 1. 0: the end.
+ * -EAGAIN, other -errno. */
+static int find_frame(struct pm_reader *r, struct frame_head *h)
+{
+	struct window *w = &r->window;
+
+	for (;;) {
+		unsigned major = 0;
+		int ok = head_here(r, h, &major);
+
+		if (ok == FRAME_OK && h->type == PM_FRAME_CHUNK && w->in.seek && !w->in.growing &&
+		    w->in.size != UINT64_MAX)
+			ok = w->offset + frame_len(h) <= w->in.size ? FRAME_OK : FRAME_SHORT;
+		else if (ok == FRAME_OK)
+			ok = whole_here(r, h);
+		if (ok == FRAME_OK) {
+			note_lost(r, false);
+			return 1;
+		}
+		if (ok == FRAME_SHORT && w->in.growing)
+			return -EAGAIN;
+		if (ok == FRAME_SHORT && !window_has(w)) {
+			note_lost(r, true);
+			return 0;
+		}
+		if (ok < 0 && ok != -EBADMSG && ok != -ENOTSUP)
+			return ok;
+		if (ok != -ENOTSUP) {
+			lose(r, ok == FRAME_SHORT, "bytes that are not a frame");
+		} else {
+			note_lost(r, false);
+			newer_note(&r->numbers.newer, "recordings of major version %u are newer than this program",
+				   major);
+		}
+		ok = search(r);
+		if (ok < 0)
+			return ok;
+		if (!ok) {
+			/* The rest is too short for a frame. */
+			int err = window_skip(w, window_has(w));
+
+			if (err)
+				return err;
+			note_lost(r, true);
+			return 0;
+		}
+	}
+}
+
+/* The body of a frame with its payload in the window: checksum, decompression. Points into the window or
+ * r->numbers.body. 0, -EBADMSG, -ENOMEM; -ENOTSUP if only a newer version can. */
+static int body_of(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len)
+{
+	const uint8_t *payload = window_at(&r->window) + h->head_len;
+	struct buf *out = &r->numbers.body;
+	struct frame_meta m;
+	uint32_t crc;
+	int err;
+
+	if (frame_trailer(payload + h->payload_len, &crc) || crc != crc32c(payload, h->payload_len))
+		return -EBADMSG;
+	frame_meta(h, &m);
+	r->numbers.rule = m.rule ? m.rule : PM_RULE_BODY;
+	if (m.rule)
+		return -EPROTO;
+	*body = payload;
+	*len = (size_t)h->payload_len;
+	if (!m.codec)
+		return 0;
+	/* Memory stays proportional to what was read. */
+	if (m.codec > PM_BODY_ZSTD_KNOWN)
+		return -ENOTSUP;
+	if (m.raw > PM_MAX_BODY)
+		return -EPROTO;
+	if (m.raw > PM_FREE_BODY + h->payload_len * PM_BYTE_BODY)
+		return -E2BIG;
+	buf_clear(out);
+	err = (m.codec == PM_BODY_ZSTD ? pm_zstd_decompress : pm_zstd_decompress_known)(
+		r->numbers.zstd, payload, (size_t)h->payload_len, (size_t)m.raw, out);
+	if (err)
+		return err == -EBADMSG ? -EPROTO : err;
+	*body = out->data;
+	*len = out->len;
+	return 0;
+}
+
+/* ---- opening: what a file must begin with, and which of its recordings this version can read ---- */
+
+/* Before anything else of a recording is read: does its header say that it cannot be read? 1, 0 or -ENOMEM. */
+static int header_too_new(struct pm_reader *r, const struct frame_head *h)
+{
+	struct definitions_seen seen = { 0 };
+	struct pm_model m;
+	const struct pm_value *bits = NULL;
+	const void *body;
+	unsigned parts;
+	size_t len;
+	bool too_new = false;
+	int err = body_of(r, h, &body, &len);
+	bool newer_body = err == -ENOTSUP;
+
+	pm_model_init(&m);
+	if (!err)
+		err = decode_definitions(&m, h->type, body, len, &seen, &parts);
+	if (!err)
+		bits = pm_map_get(&m.header, PM_HEADER_INCOMPATIBLE);
+	if (bits)
+		too_new = bits->kind != PM_VALUE_U64 || bits->u64 & ~FEATURES_KNOWN;
+	for (uint32_t i = 0; i < m.header.n; i++)
+		too_new |= pm_key_critical(m.header.field[i].key);
+	pm_model_release(&m);
+	definitions_seen_release(&seen);
+	return err == -ENOMEM ? err : too_new || newer_body;
+}
+
+/* Whether this frame belongs to a recording that cannot be read; notes that. 1, 0 or -ENOMEM. */
+static int hides(struct pm_reader *r, const struct frame_head *h)
+{
+	const uint8_t *id = r->hidden ? r->hidden_id : r->id;
+	int too_new;
+
+	if (h->type != PM_FRAME_HEADER ||
+	    ((r->hidden || r->id_known) && !memcmp(id, h->id, sizeof(r->id)) && (h->sequence || !r->sequence)))
+		return r->hidden;
+	if ((too_new = header_too_new(r, h)) < 0)
+		return too_new;
+	if (!too_new) {
+		if (r->hidden && !r->id_known)
+			r->start = r->window.offset;
+		r->hidden = false;
+		return 0;
+	}
+	newer_note(&r->numbers.newer, "the recording at byte %" PRIu64 " uses features newer than this program",
+		   r->window.offset);
+	if (r->id_known && r->expected != EXPECTS_END)
+		damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0, "no end frame before the next recording begins");
+	memcpy(r->hidden_id, h->id, sizeof(r->id));
+	r->hidden = true;
+	r->expected = EXPECTS_END;
+	return 1;
+}
+
+/* Notes a frame that this version does not know, and the consequences. */
+static void note_newer_frame(struct pm_reader *r, unsigned type)
+{
+	bool critical = pm_frame_critical(type);
+
+	newer_note(&r->numbers.newer, "frames of type %u are newer than this program%s", type,
+		   critical ? ": numbers after them cannot be read" : "");
+	r->numbers.too_new |= critical;
+}
+
+const char *pm_reader_newer(const struct pm_reader *r)
+{
+	return r->numbers.newer.len ? buf_str((struct buf *)&r->numbers.newer) : "";
+}
+
+static const struct {
+	const char *magic;
+	size_t len, at;
+	const char *name;
+} magics[] = {
+	{ "\x50\x05\x26", 3, 4, "a PCP archive (its reporter is also called pmrep: /usr/bin/pmrep of package pcp)" },
+	{ "PERFILE2", 8, 0, "a perf.data file" },
+	{ "2ELIFREP", 8, 0, "a perf.data file" },
+	{ "\x1f\x8b", 2, 0, "a gzip file" },
+	{ "\x28\xb5\x2f\xfd", 4, 0, "a zstd file (unpack it with zstd -d)" },
+	{ "\xfd"
+	  "7zXZ\0",
+	  6, 0, "an xz file" },
+	{ "BZh", 3, 0, "a bzip2 file" },
+	{ "PK\3\4", 4, 0, "a zip file" },
+	{ "\x7f"
+	  "ELF",
+	  4, 0, "a program (ELF)" },
+	{ "#!", 2, 0, "a script" },
+	{ "\x75\x21", 2, 0, "a sysstat file" },
+	{ "\x21\x75", 2, 0, "a sysstat file" },
+	{ "\x17\x08\x44tracing", 10, 0, "a trace.dat file" },
+	{ "SQLite format 3", 15, 0, "an SQLite database" },
+	{ "%PDF-", 5, 0, "a PDF file" },
+	{ "\x89PNG", 4, 0, "a picture" },
+	{ "<!DOCTYPE", 9, 0, "an HTML page" },
+	{ "<html", 5, 0, "an HTML page" },
+};
+
+static bool sniff_text(const uint8_t *head, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (head[i] < 9 || (head[i] > 13 && head[i] < 32) || head[i] == 127)
+			return false;
+	return true;
+}
+
+/* What a file is, if not a recording: "a gzip file", ... */
+static const char *sniff(const uint8_t *head, size_t len)
+{
+	if (!len)
+		return "empty";
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if (len >= magics[i].at + magics[i].len &&
+		    !memcmp(head + magics[i].at, magics[i].magic, magics[i].len))
+			return magics[i].name;
+	return sniff_text(head, len) ? "a text file" : NULL;
+}
+
+/* ---- definitions and events ---- */
+
+static void release_events(struct pm_reader *r)
 {
 	for (size_t i = 0; i < r->n_events; i++)
 		pm_event_release(&r->event[i]);
@@ -66,7 +612,7 @@ static int queue_event(void *ctx, struct pm_event *e)
 static int queue_gone(struct pm_reader *r)
 {
 	const struct model_ids *ids = &r->model.caps->instance_ids;
-	uint32_t from = r->forgotten == r->model.caps->forgotten ? r->retired_instances : ids->n_kept;
+	uint32_t from = r->forgotten == r->model.caps->forgotten ? r->retired : ids->n_kept;
 	int err = 0;
 
 	for (uint32_t i = from; i < ids->n_retired && !err; i++) {
@@ -79,75 +625,656 @@ static int queue_gone(struct pm_reader *r)
 		if (err)
 			pm_event_release(&e);
 	}
-	r->retired_instances = ids->n_retired;
+	r->retired = ids->n_retired;
 	return err;
 }
 
-void pm_reader_close(struct pm_reader *r)
+/* The model has. */
+static int changed(struct pm_reader *r)
 {
-	if (!r)
-		return;
-	reader_groups_release(r);
-	reader_catalog_release(r);
-	reader_leap_end(r);
-	window_release(&r->window);
-	pm_model_release(&r->model);
-	reader_release_events(r);
-	free(r->event);
-	definitions_seen_release(&r->seen);
-	pm_zstd_free(r->zstd);
-	buf_release(&r->body);
-	chunk_head_release(&r->head);
-	chunk_base_release(&r->base);
-	free(r->damage);
-	free(r->relation);
-	free(r->chunk_group);
-	buf_release(&r->newer);
-	free(r);
-}
-
-int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len)
-{
-	const uint8_t *payload = window_at(&r->window) + h->head_len;
-	uint64_t raw = 0, codec = 0;
-	struct cbor c = cbor_over(h->meta, h->meta_len);
-	struct cbor_map m;
-	uint32_t crc;
 	int err;
 
-	if (frame_trailer(payload + h->payload_len, &crc) || crc != crc32c(payload, h->payload_len))
-		return -EBADMSG;
-	for (cbor_map(&c, &m); cbor_next(&c, &m);) {
-		if (m.key == PM_META_CODEC)
-			codec = cbor_uint(&c);
-		else if (m.key == PM_META_RAW)
-			raw = cbor_uint(&c);
-		else
-			cbor_skip(&c);
-	}
-	r->rule = c.err ? (enum pm_rule)c.rule : PM_RULE_BODY;
-	if (c.err)
-		return -EPROTO;
-	*body = payload;
-	*len = (size_t)h->payload_len;
-	if (!codec)
+	release_events(r);
+	if (!r->model.caps)
 		return 0;
-	/* Memory stays proportional to what was read. */
-	if (codec > PM_BODY_ZSTD_KNOWN)
-		return -ENOTSUP;
-	if (raw > PM_MAX_BODY)
-		return -EPROTO;
-	if (raw > PM_FREE_BODY + h->payload_len * PM_BYTE_BODY)
-		return -E2BIG;
-	buf_clear(&r->body);
-	err = codec == PM_BODY_ZSTD ?
-		      pm_zstd_decompress(r->zstd, payload, (size_t)h->payload_len, (size_t)raw, &r->body) :
-		      pm_zstd_decompress_known(r->zstd, payload, (size_t)h->payload_len, (size_t)raw, &r->body);
+	err = chunk_reader_regroup(&r->numbers, &r->seen);
+	if (!err)
+		err = queue_gone(r);
+	r->forgotten = r->model.caps->forgotten;
+	return err;
+}
+
+/* From here on, definitions repeat all that is there. */
+static void enter_copy(struct pm_reader *r)
+{
+	r->seen.copy++;
+	r->copying = true;
+}
+
+/* What the copy did not name has retired. */
+static int retire_unnamed(struct pm_reader *r, uint64_t time_ns)
+{
+	struct pm_model *m = &r->model;
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->n_groups && !err; i++)
+		if (!m->group[i].retired && m->group[i].copy != r->seen.copy)
+			err = pm_model_retire_group(m, m->group[i].id);
+	for (uint32_t i = 0; i < m->n_instances && !err; i++)
+		if (!m->instance[i].retired_ns && m->instance[i].copy != r->seen.copy)
+			err = pm_model_retire_instance(m, m->instance[i].id, time_ns);
+	return err;
+}
+
+static int definitions(struct pm_reader *r, const struct frame_head *h, const void *body, size_t len,
+		       struct pm_item *item)
+{
+	const struct index_entry *key = r->leap.copy_end ? &r->catalog.entry[r->leap.copy_end] : NULL;
+	int err;
+
+	r->seen.stored += h->payload_len;
+	err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
+	r->numbers.rule = r->seen.rule;
+	/* Bodies for very many counters are large and rare. */
+	if (r->numbers.body.cap > 256u << 10)
+		buf_release(&r->numbers.body);
 	if (err)
 		return err == -EBADMSG ? -EPROTO : err;
-	*body = r->body.data;
-	*len = r->body.len;
+	item->kind = PM_ITEM_MODEL;
+	/* After damage, retirements may be lost; the copy ends with the next chunk. */
+	if (r->way != WAY_SEEK && h->type == PM_FRAME_HEADER && h->sequence && r->n_damage) {
+		enter_copy(r);
+		r->leap.damages = r->n_damage;
+	}
+	if (r->way == WAY_SEEK && r->copying && r->frame_end == key->offset) {
+		item->parts = (item->parts | PM_PART_SCHEMA | PM_PART_INSTANCES) & ~(unsigned)PM_PART_REPEATED;
+		err = retire_unnamed(r, key->from_ns);
+		r->copying = false;
+		r->leap.copy_end = 0;
+	}
+	return err ? err : changed(r);
+}
+
+/* ---- seeking: by the index if there is one, else by hopping from frame head to frame head ---- */
+
+static void catalog_release(struct pm_reader *r)
+{
+	free(r->catalog.entry);
+	r->catalog = (struct catalog){ 0 };
+}
+
+/* Keeps only what a seek needs: key chunks, and informative frames other than chunks. `e->offset` counts from the
+ * start of the recording. */
+static int catalog_add(struct pm_reader *r, const struct index_entry *e)
+{
+	struct catalog *c = &r->catalog;
+	struct index_entry kept = *e;
+
+	kept.offset += r->start;
+	c->to_offset = kept.offset + e->length;
+	if (e->type == PM_FRAME_CHUNK) {
+		if (!c->chunks++)
+			c->from_ns = e->from_ns;
+		if (e->to_ns > c->to_ns)
+			c->to_ns = e->to_ns;
+		c->snapshots += e->rows;
+	}
+	c->ended |= e->type == PM_FRAME_END;
+	if (e->type == PM_FRAME_CHUNK ?
+		    !e->key :
+		    e->type > PM_FRAME_CONFIG && e->type != PM_FRAME_EVENT && !pm_frame_critical(e->type))
+		return 0;
+	if (c->n >= PM_MAX_CATALOG)
+		return -E2BIG;
+	if (array_room(&c->entry, c->n, sizeof(*c->entry)))
+		return -ENOMEM;
+	c->entry[c->n++] = kept;
 	return 0;
+}
+
+/* Reads the frame at this offset, whole and of this recording. 0, -EBADMSG if it is not there, -errno. */
+static int frame_at(struct pm_reader *r, uint64_t offset, unsigned type, struct frame_head *h)
+{
+	int ok = window_seek(&r->window, offset);
+
+	if (!ok)
+		ok = whole_here(r, h);
+	else
+		return ok;
+	if (ok == FRAME_OK && (!type || h->type == type) && !memcmp(h->id, r->id, sizeof(r->id)))
+		return 0;
+	return ok < 0 && ok != -ENOTSUP ? ok : -EBADMSG;
+}
+
+/* Offsets of all index frames, newest first; they must chain back to the first. */
+static int find_indexes(struct pm_reader *r, uint64_t **list, size_t *n)
+{
+	uint64_t size = r->window.in.size, at;
+	struct frame_head h;
+	struct frame_meta l;
+	int err;
+
+	if (size == UINT64_MAX || size < r->start + FRAME_END_SIZE)
+		return -EBADMSG;
+	at = size - FRAME_END_SIZE;
+	err = frame_at(r, at, PM_FRAME_END, &h);
+	if (err)
+		return err;
+	frame_meta(&h, &l);
+	/* The end of another recording that follows this one is of no use. */
+	if (l.offset != at - r->start)
+		return -EBADMSG;
+	while (l.index) {
+		if (l.index > at - r->start)
+			return -EBADMSG;
+		at -= l.index;
+		err = frame_at(r, at, PM_FRAME_INDEX, &h);
+		if (err)
+			return err;
+		if (frame_len(&h) > l.index)
+			return -EBADMSG;
+		frame_meta(&h, &l);
+		if (l.offset != at - r->start)
+			return -EBADMSG;
+		if (array_room(list, *n, sizeof(**list)))
+			return -ENOMEM;
+		(*list)[(*n)++] = at;
+	}
+	return *n ? 0 : -EBADMSG;
+}
+
+static int read_indexes(struct pm_reader *r, const uint64_t *list, size_t n)
+{
+	uint64_t covered = 0;
+
+	while (n--) {
+		struct index_builder b = { 0 };
+		struct frame_head h;
+		const void *body;
+		size_t len;
+		int err = frame_at(r, list[n], PM_FRAME_INDEX, &h);
+
+		if (!err)
+			err = body_of(r, &h, &body, &len);
+		if (!err)
+			err = index_decode(&b, body, len);
+		/* Each covers what lies between the previous one (inclusive) and itself. */
+		if (!err && (!b.n || b.entry[0].offset != covered ||
+			     b.entry[b.n - 1].offset + b.entry[b.n - 1].length != list[n] - r->start))
+			err = -EBADMSG;
+		covered = list[n] - r->start;
+		for (size_t i = 0; i < b.n && !err; i++)
+			err = catalog_add(r, &b.entry[i]);
+		index_release(&b);
+		if (err)
+			return err == -EPROTO || err == -E2BIG ? -EBADMSG : err;
+	}
+	r->catalog.ended = r->catalog.indexed = true;
+	return 0;
+}
+
+static int from_index(struct pm_reader *r)
+{
+	SCOPED(scoped_free) uint64_t *list = NULL;
+	size_t n = 0;
+	int err = find_indexes(r, &list, &n);
+
+	if (!err)
+		err = read_indexes(r, list, n);
+	if (err == -EBADMSG)
+		catalog_release(r);
+	return err;
+}
+
+#define OTHER_FRAME 63 /* stands for frames that a seek does not need */
+
+/* Reads the head of the frame at the window's position and moves past the frame. 1, 0 at the end, -EBADMSG: no frame,
+ * -errno. */
+static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
+{
+	struct window *w = &r->window;
+	uint64_t start = w->offset;
+	struct frame_meta m;
+	struct frame_head h;
+	unsigned major;
+	int ok = head_here(r, &h, &major);
+
+	if (ok < 0 && ok != -EBADMSG && ok != -ENOTSUP)
+		return ok;
+	if (!window_has(w))
+		return 0;
+	if (ok != FRAME_OK)
+		return -EBADMSG;
+	/* The next recording, if this one is followed by another. */
+	if (start > r->start && (memcmp(h.id, r->id, sizeof(r->id)) ? h.type == PM_FRAME_HEADER || r->catalog.ended :
+								      h.type == PM_FRAME_HEADER && !h.sequence)) {
+		r->catalog.next = start;
+		return 0;
+	}
+	*e = (struct index_entry){ 0 };
+	e->type = h.type < OTHER_FRAME ? (uint8_t)h.type : OTHER_FRAME;
+	e->offset = start - r->start;
+	e->length = frame_len(&h);
+	if (memcmp(h.id, r->id, sizeof(r->id)) != 0)
+		e->type = OTHER_FRAME;
+	if (e->type == PM_FRAME_CHUNK) {
+		ok = chunk_reader_peek(&r->numbers, head, base, &h);
+		base->valid = false;
+		if (!ok)
+			ok = chunk_base_set(base, head, h.crc);
+		if (ok == -ENOMEM)
+			return ok;
+		if (ok) {
+			e->type = OTHER_FRAME;
+		} else {
+			e->key = head->key;
+			e->from_ns = head->tick[0];
+			e->to_ns = head->tick[head->rows - 1];
+			e->rows = (uint16_t)head->rows;
+		}
+	} else if (e->type <= PM_FRAME_CONFIG) {
+		frame_meta(&h, &m);
+		e->repeated = m.repeated;
+	}
+	/* Without its trailer the frame is cut. */
+	ok = window_skip(w, e->length - FRAME_TRAILER);
+	if (!ok)
+		ok = window_need(w, FRAME_TRAILER);
+	if (ok)
+		return ok;
+	if (window_has(w) < FRAME_TRAILER)
+		return 0;
+	ok = window_skip(w, FRAME_TRAILER);
+	return ok ? ok : 1;
+}
+
+/* Like hop(), but skips what is not a frame. */
+static int hop_on(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
+{
+	int ok;
+
+	while ((ok = hop(r, head, base, e)) == -EBADMSG)
+		if ((ok = search(r)) != 1)
+			break;
+	return ok == -EAGAIN ? 0 : ok;
+}
+
+static int by_hopping(struct pm_reader *r)
+{
+	struct window *w = &r->window;
+	SCOPED(scoped_free) struct chunk_head *head = calloc(1, sizeof(*head));
+	struct chunk_base base = { 0 };
+	uint64_t from = r->catalog.to_offset;
+	struct index_entry e;
+	int ok;
+
+	if (!head)
+		return -ENOMEM;
+	ok = window_seek(w, from > r->start ? from : r->start);
+	window_pace(w, HOP_STEP, HOP_STEP);
+	while (!ok && (ok = hop_on(r, head, &base, &e)) == 1)
+		ok = catalog_add(r, &e);
+	window_pace(w, LEAP_STEP, LEAP_STEP);
+	chunk_head_release(head);
+	chunk_base_release(&base);
+	return ok;
+}
+
+static int catalog_fill(struct pm_reader *r)
+{
+	int err = -EBADMSG;
+
+	if (r->catalog.ended)
+		return 0;
+	/* Heads of dependent chunks can only be read from a key chunk on, so a file that has grown is scanned again.
+	 */
+	if (r->window.in.growing)
+		catalog_release(r);
+	else if (!r->catalog.to_offset)
+		err = from_index(r);
+	return err == -EBADMSG ? by_hopping(r) : err;
+}
+
+static int need_id(struct pm_reader *r)
+{
+	struct frame_head h;
+	unsigned major;
+	int ok;
+
+	if (r->id_known)
+		return 0;
+	/* It was verified when the file was opened. */
+	ok = head_here(r, &h, &major);
+	if (ok != FRAME_OK)
+		return ok < 0 && ok != -ENOTSUP ? ok : r->window.in.growing ? -EAGAIN : -EBADMSG;
+	memcpy(r->id, h.id, sizeof(r->id));
+	memcpy(r->model.recording_id, r->id, sizeof(r->id));
+	r->id_known = true;
+	return 0;
+}
+
+/* Starts the announced recording, if there is one. */
+static void turn(struct pm_reader *r)
+{
+	if (r->stand != TURNING || r->held)
+		return;
+	catalog_release(r);
+	r->leap = (struct leap){ 0 };
+	r->way = WAY_ON;
+	pm_model_release(&r->model);
+	pm_model_init(&r->model);
+	chunk_reader_reset(&r->numbers);
+	definitions_seen_release(&r->seen);
+	r->seen.newer = &r->numbers.newer;
+	r->retired = r->forgotten = 0;
+	r->expected = EXPECTS_FIRST;
+	r->sequence = 0;
+	r->n_relations = 0;
+	r->damage_timed = r->n_damage; /* the next recording has a clock of its own */
+	r->before_chunk = r->n_damage;
+	r->last_ns = 0;
+	r->copying = r->hidden = r->id_known = false;
+	r->start = r->window.offset;
+	r->stand = BETWEEN_FRAMES;
+}
+
+int pm_reader_extent(struct pm_reader *r, struct pm_extent *x)
+{
+	uint64_t here = r->window.offset;
+	int err, back;
+
+	*x = (struct pm_extent){ 0 };
+	if (!r->window.in.seek)
+		return -ESPIPE;
+	turn(r);
+	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
+	err = need_id(r);
+	if (!err)
+		err = catalog_fill(r);
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
+	back = window_seek(&r->window, here);
+	if (back)
+		return r->err = back;
+	if (err)
+		return err;
+	*x = (struct pm_extent){
+		.from_ns = r->catalog.from_ns,
+		.to_ns = r->catalog.to_ns,
+		.chunks = r->catalog.chunks,
+		.snapshots = r->catalog.snapshots,
+		.indexed = r->catalog.indexed,
+	};
+	return 0;
+}
+
+/* The rate of the TSC between two heads; 0: unknown. */
+static double counter_hz(const struct pm_clocks *a, const struct pm_clocks *b)
+{
+	bool both = a->counter && b->counter > a->counter && a->monotonic_raw && b->monotonic_raw > a->monotonic_raw;
+
+	return both ? (double)(b->counter - a->counter) / (double)(b->monotonic_raw - a->monotonic_raw) * 1e9 : 0;
+}
+
+static bool is_damage(int err)
+{
+	return err == -EBADMSG || err == -EPROTO || err == -ENOLINK || err == -E2BIG;
+}
+
+int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, uint64_t enough_ns)
+{
+	SCOPED(scoped_free) struct chunk_head *head = r->window.in.seek ? calloc(1, sizeof(*head)) : NULL;
+	struct chunk_base base = { 0 };
+	uint64_t here = r->window.offset;
+	struct index_entry e;
+	size_t n = 0;
+	int ok, back;
+
+	if (!head)
+		return r->window.in.seek ? -ENOMEM : 0;
+	turn(r);
+	window_pace(&r->window, HOP_STEP, HOP_STEP);
+	ok = need_id(r);
+	if (!ok)
+		ok = window_seek(&r->window, r->start);
+	while (!ok && n < max && (ok = hop_on(r, head, &base, &e)) == 1) {
+		ok = 0;
+		if (e.type == PM_FRAME_CHUNK)
+			clocks[n++] = head->clocks;
+		if (n && clocks[n - 1].monotonic - clocks[0].monotonic >= enough_ns)
+			break;
+	}
+	if (n > 1)
+		r->model.counter_hz = counter_hz(&clocks[0], &clocks[n - 1]);
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
+	back = window_seek(&r->window, here);
+	chunk_head_release(head);
+	chunk_base_release(&base);
+	return back ? (r->err = back) : ok < 0 && ok != -EAGAIN && !is_damage(ok) ? ok : (int)n;
+}
+
+/* Adds the definitions of one frame to the model. */
+static int replay_frame(struct pm_reader *r, const struct index_entry *e, unsigned *parts)
+{
+	struct frame_head h;
+	const void *body;
+	size_t len;
+	int err = frame_at(r, e->offset, e->type, &h);
+
+	/* Frames inside another would be work that no bytes pay for. */
+	if (!err && frame_len(&h) != e->length)
+		err = -EBADMSG;
+	if (!err)
+		err = body_of(r, &h, &body, &len);
+	if (err == -ENOTSUP || (!err && h.type > PM_FRAME_CONFIG)) {
+		note_newer_frame(r, h.type);
+		*parts = PM_PART_REPEATED;
+		return 0;
+	}
+	if (err)
+		return err;
+	r->seen.stored += h.payload_len;
+	return decode_definitions(&r->model, h.type, body, len, &r->seen, parts);
+}
+
+/* Takes the definitions that are repeated after this place, if earlier ones may be lost. *parts: which are new. 0 or
+ * -errno. */
+static int look_ahead(struct pm_reader *r, unsigned *parts)
+{
+	const struct catalog *b = &r->catalog;
+	uint64_t here = r->window.offset;
+	bool whole = false;
+	int err, back;
+
+	*parts = 0;
+	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
+	err = need_id(r);
+	if (!err)
+		err = catalog_fill(r);
+	for (size_t i = 0; i < b->n && !err; i++) {
+		const struct index_entry *e = &b->entry[i];
+		unsigned touched = 0;
+
+		/* One copy of all is enough, and takes what later ones name for gone; if it is damaged, the next is
+		 * used. */
+		if (e->type == PM_FRAME_CHUNK && whole)
+			break;
+		if (e->type > PM_FRAME_CONFIG || !e->repeated || e->offset < here)
+			continue;
+		err = replay_frame(r, e, &touched);
+		whole = !err && (whole || e->type == PM_FRAME_HEADER);
+		if (is_damage(err))
+			err = 0;
+		else if (!(touched & PM_PART_REPEATED))
+			*parts |= touched;
+	}
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
+	back = window_seek(&r->window, here);
+	return back ? back : is_damage(err) ? 0 : err;
+}
+
+bool pm_reader_seekable(const struct pm_reader *r)
+{
+	return r->window.in.seek != NULL;
+}
+
+/* Finds the last copy of all definitions after entry `from` that ends right before a key chunk at or before entry
+ * `to`: its entries are [*first, that chunk's entry, which is returned). 0: there is none. */
+static size_t last_copy(const struct catalog *b, size_t from, size_t to, size_t *first)
+{
+	for (size_t i = to; i > from + 1; i--) {
+		struct index_entry at = b->entry[i];
+		bool chunk = at.type == PM_FRAME_CHUNK;
+
+		for (*first = i; chunk && *first > from; --*first) {
+			const struct index_entry *before = &b->entry[*first - 1];
+
+			if (!before->repeated || before->offset + before->length != at.offset)
+				break;
+			at = *before;
+		}
+		if (*first < i && at.type == PM_FRAME_HEADER)
+			return i;
+	}
+	return 0;
+}
+
+/* Forgets what was known at the place that was left. */
+static void arrive(struct pm_reader *r)
+{
+	r->stand = BETWEEN_FRAMES;
+	r->expected = EXPECTS_ANY;
+	r->held = r->copying = false;
+	chunk_reader_jump(&r->numbers);
+	release_events(r);
+	r->last_ns = 0;
+}
+
+int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
+{
+	const struct catalog *b = &r->catalog;
+	struct leap *leap = &r->leap;
+	struct pm_extent extent;
+	size_t best = SIZE_MAX;
+	int err;
+
+	if (r->err)
+		return r->err;
+	err = pm_reader_extent(r, &extent);
+	if (err)
+		return err == -EAGAIN || err == -ESPIPE ? err : (r->err = err);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct index_entry *e = &b->entry[i];
+
+		if (e->type == PM_FRAME_CHUNK && (best == SIZE_MAX || e->from_ns <= monotonic_ns))
+			best = i;
+	}
+	*leap = (struct leap){ .gaps = leap->gaps };
+	r->way = best == SIZE_MAX ? WAY_ON : WAY_SEEK;
+	if (best == SIZE_MAX) {
+		err = window_seek(&r->window, r->start);
+	} else {
+		/* Go back to what was skipped: all of it is available. */
+		if (leap->gaps && b->entry[best].offset < r->window.offset) {
+			err = window_seek(&r->window, r->start);
+			all = true;
+		}
+		while (leap->next < best && b->entry[leap->next].offset < r->window.offset)
+			leap->next++;
+		leap->to = best;
+		leap->damages = r->n_damage;
+		if (!all)
+			leap->copy_end = last_copy(b, leap->next, best, &leap->copy);
+	}
+	if (err)
+		return r->err = err;
+	arrive(r);
+	return 0;
+}
+
+int pm_reader_leave(struct pm_reader *r)
+{
+	struct pm_extent extent;
+	int err = r->err;
+
+	if (!err && r->window.in.growing)
+		return 0;
+	if (!err && !r->window.in.seek) {
+		release_events(r);
+		r->held = false;
+		r->way = WAY_OUT;
+		return 1;
+	}
+	if (!err)
+		err = pm_reader_extent(r, &extent);
+	if (err || !r->catalog.next)
+		return err;
+	r->leap = (struct leap){ .gaps = r->leap.gaps };
+	r->way = WAY_ON;
+	err = window_seek(&r->window, r->catalog.next);
+	if (err)
+		return r->err = err;
+	arrive(r);
+	/* Whatever has the number 0 is then the first of another. */
+	r->expected = EXPECTS_END;
+	r->sequence = 1;
+	return 1;
+}
+
+/* Whether an entry adds nothing new, is repeated by the copy, or no longer matters. */
+static bool is_passed_over(struct pm_reader *r, size_t i)
+{
+	const struct index_entry *e = &r->catalog.entry[i];
+	const struct leap *l = &r->leap;
+
+	if (e->type == PM_FRAME_CHUNK)
+		return true;
+	if (l->copy_end && i >= l->copy)
+		return false;
+	/* Copies lack probe results, and contain only those one-time values that scale others. */
+	return (l->copy_end && e->type <= PM_FRAME_PMUS) || (e->repeated && l->damages == r->n_damage);
+}
+
+/* Goes to the next frame on the way to the chunk that was sought: reads definitions and events, but no chunks. If the
+ * definitions are repeated on the way, it skips what came and went before that copy. 0 or -errno. */
+static int go_on_seeking(struct pm_reader *r)
+{
+	const struct catalog *b = &r->catalog;
+	struct leap *l = &r->leap;
+	const struct index_entry *e;
+	int err;
+
+	if (r->way != WAY_SEEK)
+		return 0;
+	/* Whether something that the copy lost has gone is unknown. */
+	if (r->copying && l->damages != r->n_damage) {
+		r->copying = false;
+		l->copy_end = l->next = 0;
+		l->damages = r->n_damage;
+		r->expected = EXPECTS_ANY;
+		err = window_seek(&r->window, r->start);
+		if (err)
+			return err;
+	}
+	while (l->next < l->to && (b->entry[l->next].offset < r->window.offset || is_passed_over(r, l->next))) {
+		l->gaps |= l->copy_end != 0;
+		if (b->entry[l->next++].type == PM_FRAME_CHUNK && r->forgets)
+			pm_model_forget(&r->model, NULL, NULL, false);
+	}
+	if (l->next == l->copy && l->copy_end && !r->copying)
+		enter_copy(r);
+	e = &b->entry[l->next];
+	if (e->offset != r->window.offset)
+		r->expected = EXPECTS_ANY;
+	/* The numbers that follow are read sequentially. */
+	if (l->next == l->to) {
+		window_pace(&r->window, LEAP_STEP, READ_STEP);
+		r->way = WAY_ON;
+		r->copying = false;
+	} else {
+		/* Between small frames that are wanted, read nothing. */
+		window_pace(&r->window, e->length < HOP_STEP ? (size_t)e->length : HOP_STEP, HOP_STEP);
+	}
+	return window_seek(&r->window, e->offset);
 }
 
 /* ---- items ---- */
@@ -178,35 +1305,30 @@ static int damage_item(struct pm_reader *r, struct pm_item *item)
 static int leave_frame(struct pm_reader *r)
 {
 	struct window *w = &r->window;
-	uint64_t left = r->frame_end - w->offset;
+	uint64_t left = r->frame_end - w->offset, start = w->offset;
+	uint32_t crc;
 	int err;
 
-	if (!r->frame_open)
+	if (r->stand != AT_FRAME)
 		return 0;
-	if (r->chunk_open && !r->chunk_decoded) {
-		uint8_t trailer[FRAME_TRAILER];
-		uint64_t start = w->offset;
-		uint32_t crc;
-
-		/* A skipped frame is not verified, but it must end where it says. */
+	/* A chunk that is skipped is not verified, but it must end where it says. */
+	if (r->numbers.stage == CHUNK_HEAD) {
 		err = window_skip(w, left - FRAME_TRAILER);
 		if (!err)
 			err = window_need(w, FRAME_TRAILER);
 		if (err)
 			return err;
+		left = FRAME_TRAILER;
 		if (window_has(w) < FRAME_TRAILER) {
-			reader_damage_add(r, PM_DAMAGE_CUT, start, w->offset + window_has(w) - start,
-					  "the file ends inside a chunk");
 			left = window_has(w);
-		} else {
-			memcpy(trailer, window_at(w), sizeof(trailer));
-			if (frame_trailer(trailer, &crc))
-				reader_damage_add(r, PM_DAMAGE_GARBAGE, start, r->frame_end - start,
-						  "a chunk does not end where it says");
-			left = FRAME_TRAILER;
+			damage_add(r, PM_DAMAGE_CUT, start, w->offset + left - start, "the file ends inside a chunk");
+		} else if (frame_trailer(window_at(w), &crc)) {
+			damage_add(r, PM_DAMAGE_GARBAGE, start, r->frame_end - start,
+				   "a chunk does not end where it says");
 		}
 	}
-	r->frame_open = r->chunk_open = false;
+	r->stand = BETWEEN_FRAMES;
+	r->numbers.stage = CHUNK_NONE;
 	return window_skip(w, left);
 }
 
@@ -226,17 +1348,18 @@ static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins
 	}
 	/* A header of another recording, the first frame of this one again, or after its end what is left of another:
 	 * files were concatenated. */
-	if ((!same && (r->ended || h->type == PM_FRAME_HEADER)) ||
-	    (h->type == PM_FRAME_HEADER && h->sequence == 0 && r->sequence_known)) {
+	if ((!same && (r->expected == EXPECTS_END || h->type == PM_FRAME_HEADER)) ||
+	    (h->type == PM_FRAME_HEADER && h->sequence == 0 &&
+	     (r->expected == EXPECTS_NEXT || r->expected == EXPECTS_END))) {
 		*begins = true;
 		return 0;
 	}
-	if (same && (!r->sequence_known || h->sequence >= r->sequence))
+	if (same && (r->expected == EXPECTS_ANY || h->sequence >= r->sequence))
 		return 1;
-	reader_damage_add(r, PM_DAMAGE_FOREIGN, r->window.offset, frame_len(h),
-			  same ? "a repeated frame" : "a frame of another recording");
+	damage_add(r, PM_DAMAGE_FOREIGN, r->window.offset, frame_len(h),
+		   same ? "a repeated frame" : "a frame of another recording");
 	err = drop_frame(r, h);
-	return err ? err : 0;
+	return err;
 }
 
 static int content_damage(struct pm_reader *r, const struct frame_head *h, int err)
@@ -247,49 +1370,14 @@ static int content_damage(struct pm_reader *r, const struct frame_head *h, int e
 						     PM_DAMAGE_CONTENT;
 
 	if (err == -EBADMSG)
-		reader_frame_within(r, h);
-	reader_damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset,
-			  err == -ENOLINK ? "%s frame: refers to definitions that are lost" :
-			  err == -EBADMSG ? "%s frame: its checksum fails" :
-			  err == -E2BIG   ? "%s frame: beyond the limits of the format" :
-					    "%s frame breaks a rule of the format: %s",
-			  name ? name : "unknown", pm_rule_text(r->rule));
+		frame_within(r, h);
+	damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset,
+		   err == -ENOLINK ? "%s frame: refers to definitions that are lost" :
+		   err == -EBADMSG ? "%s frame: its checksum fails" :
+		   err == -E2BIG   ? "%s frame: beyond the limits of the format" :
+				     "%s frame breaks a rule of the format: %s",
+		   name ? name : "unknown", pm_rule_text(r->numbers.rule));
 	return 0;
-}
-
-/* The model has. */
-static int changed(struct pm_reader *r)
-{
-	int err = 0;
-
-	reader_release_events(r);
-	if (r->model.caps)
-		err = reader_groups_changed(r);
-	if (r->model.caps && !err)
-		err = queue_gone(r);
-	if (r->model.caps)
-		r->forgotten = r->model.caps->forgotten;
-	return err;
-}
-
-static int definitions(struct pm_reader *r, const struct frame_head *h, const void *body, size_t len,
-		       struct pm_item *item)
-{
-	int err;
-
-	r->seen.stored += h->payload_len;
-	err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
-	r->rule = r->seen.rule;
-	if (!err)
-		err = reader_leap_over(r, h, body, len, &item->parts);
-
-	/* Bodies for very many counters are large and rare. */
-	if (r->body.cap > 256u << 10)
-		buf_release(&r->body);
-	if (err)
-		return err == -EBADMSG ? -EPROTO : err;
-	item->kind = PM_ITEM_MODEL;
-	return changed(r);
 }
 
 static void event_item(struct pm_reader *r, struct pm_item *item)
@@ -304,10 +1392,10 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 {
 	const void *body;
 	size_t len;
-	int err = reader_body(r, h, &body, &len);
+	int err = body_of(r, h, &body, &len);
 
 	if (err != -EBADMSG && (err == -ENOTSUP || h->type < PM_FRAME_HEADER || h->type > PM_FRAME_END)) {
-		reader_too_new(r, h->type);
+		note_newer_frame(r, h->type);
 		item->kind = PM_ITEM_OTHER;
 		item->newer = pm_frame_critical(h->type);
 		return 0;
@@ -316,10 +1404,10 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 		return err;
 	switch (h->type) {
 	case PM_FRAME_EVENT:
-		reader_release_events(r);
-		err = decode_events(body, len, queue_event, r, &r->rule);
+		release_events(r);
+		err = decode_events(body, len, queue_event, r, &r->numbers.rule);
 		if (err)
-			reader_release_events(r);
+			release_events(r);
 		if (err)
 			return err == -EBADMSG ? -EPROTO : err;
 		item->kind = PM_ITEM_OTHER;
@@ -331,27 +1419,62 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 		return 0;
 	case PM_FRAME_END:
 		item->kind = PM_ITEM_END;
-		r->ended = true;
+		r->expected = EXPECTS_END;
 		return 0;
 	default:
 		return definitions(r, h, body, len, item);
 	}
 }
 
+/* As small_frame(). 1: the chunk follows one that is lost, which is noted. */
+static int chunk_frame(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
+{
+	const struct chunk_head *head = &r->numbers.head;
+	int err = chunk_reader_take(&r->numbers, h, r->last_ns);
+
+	if (err == -ENOLINK)
+		damage_chunk(r, r->window.offset + frame_len(h), head->rows);
+	if (err == -EDOM)
+		damage_add(r, PM_DAMAGE_CONTENT, r->window.offset, frame_len(h), "chunk: its times go backwards: %s",
+			   pm_rule_text(PM_RULE_ASCEND));
+	if (err == -ENOLINK || err == -EDOM)
+		return 1;
+	if (!err)
+		err = note_relation(r, &head->clocks);
+	if (err)
+		return err;
+	item->kind = PM_ITEM_CHUNK;
+	item->chunk = (struct pm_chunk_head){
+		.run = head->run,
+		.segment = head->segment,
+		.rows = head->rows,
+		.key = head->key,
+		.from_ns = head->tick[0],
+		.to_ns = head->tick[head->rows - 1],
+		.clocks = head->clocks,
+	};
+	r->stats.chunks++;
+	r->stats.snapshots += head->rows;
+	damage_until(r, item->chunk.from_ns);
+	r->before_ns = r->last_ns;
+	r->last_ns = item->chunk.to_ns;
+	return 0;
+}
+
 /* Without this, nothing would be said about what follows a stop in the middle. */
 static int at_end(struct pm_reader *r, struct pm_item *item)
 {
+	bool cut = r->n_damage && r->damage[r->n_damage - 1].kind == PM_DAMAGE_CUT;
+	bool told = r->expected == EXPECTS_END || r->way == WAY_OUT || cut;
+
 	if (r->damage_told < r->n_damage)
 		return damage_item(r, item);
-	if (!r->ended && !r->over && !r->leaving &&
-	    !(r->n_damage && r->damage[r->n_damage - 1].kind == PM_DAMAGE_CUT)) {
-		r->over = true;
-		reader_damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
-				  "no end frame: the recorder was killed, or is still running");
-		return damage_item(r, item);
-	}
-	r->over = true;
-	return 0;
+	r->expected = EXPECTS_END;
+	if (told)
+		return 0;
+	damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
+		   "no end frame: the recorder was killed, or is still running");
+	return damage_item(r, item);
 }
 
 /* Reads one frame. 1: *item is set; 0: look again; -errno. */
@@ -362,12 +1485,16 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	bool begins;
 	int hidden, ok;
 
-	if (h->type == PM_FRAME_CHUNK && r->leap.named && !r->leap.on) {
+	/* A copy of all definitions is over. */
+	if (h->type == PM_FRAME_CHUNK && r->copying && r->way != WAY_SEEK) {
+		bool whole = r->leap.damages == r->n_damage && r->sequence == h->sequence;
+
 		*item = (struct pm_item){ .kind = PM_ITEM_MODEL,
 					  .offset = offset,
 					  .type = PM_FRAME_HEADER,
 					  .parts = PM_PART_SCHEMA | PM_PART_INSTANCES };
-		ok = reader_copy_over(r, h);
+		r->copying = false;
+		ok = whole ? retire_unnamed(r, r->last_ns) : 0;
 		ok = ok ? ok : changed(r);
 		return ok ? ok : 1;
 	}
@@ -376,35 +1503,32 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	    !r->window.in.growing) {
 		r->looked_ahead = r->n_damage < LOOKS_MAX ? r->n_damage : SIZE_MAX;
 		*item = (struct pm_item){ .kind = PM_ITEM_MODEL, .offset = offset, .type = PM_FRAME_HEADER };
-		ok = reader_look_ahead(r, &item->parts);
+		ok = look_ahead(r, &item->parts);
 		return ok ? ok : item->parts != 0;
 	}
-	if ((hidden = reader_hides(r, h)))
+	if ((hidden = hides(r, h)))
 		return hidden < 0 ? hidden : drop_frame(r, h);
 	r->frame_end = offset + length;
 	ok = belongs(r, h, &begins);
 	if (begins) {
-		if (!r->ended)
-			reader_damage_add(r, PM_DAMAGE_NO_END, offset, 0,
-					  "no end frame before the next recording begins");
-		r->leaving = false;
-		r->turning = true;
+		if (r->expected != EXPECTS_END)
+			damage_add(r, PM_DAMAGE_NO_END, offset, 0, "no end frame before the next recording begins");
+		r->way = WAY_ON;
+		r->stand = TURNING;
 		*item = (struct pm_item){ .kind = PM_ITEM_RECORDING, .offset = offset, .type = h->type };
 		return 1;
 	}
-	if (ok > 0 && r->leaving) {
-		r->sequence = h->sequence + 1;
-		r->ended |= h->type == PM_FRAME_END;
-		return drop_frame(r, h);
-	}
 	if (ok <= 0)
 		return ok;
-	lost = h->sequence - (r->sequence_known ? r->sequence : r->fresh ? 0 : h->sequence);
-	if (lost)
-		reader_damage_frames(r, lost, offset);
-	r->sequence_known = true;
+	lost = r->expected == EXPECTS_ANY ? 0 : h->sequence - r->sequence;
 	r->sequence = h->sequence + 1;
-	r->fresh = r->ended = false;
+	r->expected = EXPECTS_NEXT;
+	if (r->way == WAY_OUT) {
+		r->expected = h->type == PM_FRAME_END ? EXPECTS_END : EXPECTS_NEXT;
+		return drop_frame(r, h);
+	}
+	if (lost)
+		damage_frames(r, lost, offset);
 	*item = (struct pm_item){
 		.offset = offset,
 		.length = length,
@@ -412,8 +1536,8 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		.type = h->type,
 	};
 	r->stats.frames++;
-	ok = h->type == PM_FRAME_CHUNK ? reader_chunk(r, h, item) : small_frame(r, h, item);
-	if (ok == -ENODATA)
+	ok = h->type == PM_FRAME_CHUNK ? chunk_frame(r, h, item) : small_frame(r, h, item);
+	if (ok == 1)
 		return drop_frame(r, h);
 	if (ok == -EBADMSG || ok == -EPROTO || ok == -ENOLINK || ok == -E2BIG) {
 		content_damage(r, h, ok);
@@ -421,7 +1545,7 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	}
 	if (ok)
 		return ok;
-	r->frame_open = true;
+	r->stand = AT_FRAME;
 	return 1;
 }
 
@@ -429,7 +1553,7 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item)
 {
 	if (r->err)
 		return r->err;
-	reader_turn(r);
+	turn(r);
 	for (;;) {
 		struct frame_head h;
 		int ok;
@@ -451,13 +1575,15 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item)
 		if (!ok && r->damage_told < r->n_damage)
 			return damage_item(r, item);
 		if (!ok)
-			ok = reader_leap(r);
+			ok = go_on_seeking(r);
 		if (!ok)
-			ok = reader_find(r, &h);
+			ok = find_frame(r, &h);
 		if (ok == 0)
-			return r->ended && r->window.in.growing ? 0 : at_end(r, item);
+			return r->expected == EXPECTS_END && r->window.in.growing ? 0 : at_end(r, item);
 		if (ok == -EAGAIN)
-			return r->ended && !r->lost && !window_has(&r->window) ? 0 : -EAGAIN;
+			return r->expected == EXPECTS_END && r->stand == BETWEEN_FRAMES && !window_has(&r->window) ?
+				       0 :
+				       -EAGAIN;
 		if (ok == 1)
 			ok = take_frame(r, &h, item);
 		if (ok < 0)
@@ -472,6 +1598,126 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item)
 	}
 }
 
+/* ---- numbers ---- */
+
+/* The numbers of this chunk are lost, and so is what depends on them. */
+static int lose_chunk(struct pm_reader *r, enum pm_damage_kind kind, const char *text)
+{
+	struct pm_damage *d;
+
+	/* Whose checksum fails has a good head, from which others can be read. */
+	r->numbers.base.valid &= kind == PM_DAMAGE_GARBAGE;
+	r->numbers.stage = CHUNK_NONE;
+	r->last_ns = r->before_ns;
+	d = damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset, "%s", text);
+	if (d)
+		d->snapshots += r->numbers.head.rows;
+	return -EBADMSG;
+}
+
+/* Of a chunk whose blocks were read. What is lost lies in it, not after it. -EBADMSG: nothing is left. */
+static int note_loss(struct pm_reader *r, const struct chunk_loss *loss, bool unsound)
+{
+	uint64_t last_ns = r->last_ns, offset = r->window.offset;
+	bool left = !loss->groups;
+
+	for (uint32_t i = 0; i < r->numbers.chunk.n_groups; i++)
+		left |= !r->numbers.chunk.group[i].absent;
+	if (loss->blocks || unsound)
+		frame_within(r, &r->numbers.frame);
+	r->last_ns = r->before_ns;
+	if (loss->unknown) {
+		damage_add(r, PM_DAMAGE_PARTIAL, offset, r->frame_end - offset,
+			   "chunk: the definitions of %u of its %u groups are lost", loss->unknown,
+			   r->numbers.head.n_groups);
+		damage_chunk(r, r->frame_end, 0);
+	}
+	if (loss->blocks && left) {
+		damage_add(r, PM_DAMAGE_PARTIAL, offset, r->frame_end - offset,
+			   "chunk %" PRIu64 ": the checksums of %u of its %u blocks fail (%s)", r->stats.chunks,
+			   loss->blocks, r->numbers.head.n_blocks, loss->sources);
+	} else if (loss->blocks) {
+		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
+	} else if (loss->groups) {
+		damage_goes_on(r, left, loss->sources);
+		damage_chunk(r, r->frame_end, left ? 0 : r->numbers.head.rows);
+	} else if (unsound) {
+		r->last_ns = 0;
+		damage_add(r, PM_DAMAGE_PARTIAL, r->frame_end - FRAME_TRAILER, FRAME_TRAILER,
+			   "chunk: its checksum fails, but not those of its blocks: no value is lost");
+		r->damage_timed = r->n_damage;
+	}
+	r->last_ns = left ? last_ns : r->before_ns;
+	if (!left) {
+		r->numbers.stage = CHUNK_NONE;
+		return -EBADMSG;
+	}
+	chunk_reader_keep(&r->numbers, loss);
+	for (size_t i = r->before_chunk; i < r->n_damage; i++)
+		r->damage[i].harmless |= !r->numbers.chunk.partial && !r->numbers.chunk.after_loss;
+	r->before_chunk = r->n_damage;
+	return 0;
+}
+
+int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
+{
+	const struct frame_head *h = &r->numbers.frame;
+	struct window *w = &r->window;
+	struct chunk_loss loss = { 0 };
+	const uint8_t *payload;
+	char text[240];
+	uint32_t crc;
+	bool unsound;
+	int err;
+
+	*chunk = NULL;
+	if (r->err)
+		return r->err;
+	if (r->numbers.stage == CHUNK_NONE)
+		return -EINVAL;
+	if (r->numbers.stage == CHUNK_DECODED) {
+		*chunk = &r->numbers.chunk;
+		return 0;
+	}
+	err = window_need(w, r->frame_end - w->offset);
+	if (err)
+		return r->err = err;
+	if (window_has(w) < r->frame_end - w->offset) {
+		r->frame_end = w->offset + window_has(w);
+		return lose_chunk(r, PM_DAMAGE_CUT, "the file ends inside a chunk");
+	}
+	payload = window_at(w) + h->head_len;
+	/* The blocks' own checksums cover what is used; with a selection, the rest does not matter. */
+	unsound = frame_trailer(payload + h->payload_len, &crc) ||
+		  (!r->numbers.wanted && crc != crc32c(payload, h->payload_len));
+	err = chunk_reader_decode(&r->numbers, payload, PM_FREE_VALUES + w->bytes_read * PM_BYTE_VALUES, &loss);
+	if (err == -E2BIG) {
+		snprintf(text, sizeof(text), "chunk: claims %" PRIu64 " values in %" PRIu64 " bytes; %s",
+			 r->numbers.asked, h->payload_len, "beyond the limits of the format");
+		return lose_chunk(r, PM_DAMAGE_CONTENT, text);
+	}
+	if (err == -EBADMSG) {
+		snprintf(text, sizeof(text), "chunk breaks a rule of the format: %s", pm_rule_text(r->numbers.rule));
+		return lose_chunk(r, PM_DAMAGE_CONTENT, text);
+	}
+	if (err)
+		return r->err = err;
+	err = note_loss(r, &loss, unsound);
+	*chunk = err ? NULL : &r->numbers.chunk;
+	return err;
+}
+
+void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx)
+{
+	chunk_reader_select(&r->numbers, wanted, ctx);
+}
+
+void pm_reader_forget(struct pm_reader *r, pm_model_needs *needs, void *ctx)
+{
+	r->forgets = !needs;
+	pm_model_forget(&r->model, needs, ctx, false);
+}
+
 const struct pm_model *pm_reader_model(const struct pm_reader *r)
 {
 	return &r->model;
@@ -483,4 +1729,116 @@ struct pm_reader_stats pm_reader_stats(const struct pm_reader *r)
 
 	s.bytes_read = r->window.bytes_read;
 	return s;
+}
+
+/* ---- opening and closing ---- */
+
+static int no_recording(const uint8_t *start, size_t len, struct error *e)
+{
+	const char *name = sniff(start, len);
+
+	if (!len)
+		return error_set(e, EINVAL, "the file is empty");
+	if (name)
+		return error_set(e, EINVAL, "is %s, not a recording", name);
+	return error_set(e, EINVAL, "is not a recording");
+}
+
+static int other_major(unsigned major, struct error *e)
+{
+	return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d", major,
+			 PM_MAJOR);
+}
+
+/* Moves to the first good frame, whatever lies before it. */
+static int open_at(struct pm_reader *r, struct error *e)
+{
+	struct window *w = &r->window;
+	uint8_t start[FRAME_PROBE];
+	struct frame_head h;
+	bool ours;
+	size_t len;
+	int hidden = 0, ok = window_need(w, sizeof(start));
+
+	if (ok)
+		return ok == -EISDIR ? error_set(e, EISDIR, "is a directory, not a recording") :
+				       error_sys(e, -ok, "read");
+	len = window_has(w) < sizeof(start) ? window_has(w) : sizeof(start);
+	if (len)
+		memcpy(start, window_at(w), len);
+	ours = !memcmp(start, frame_magic, len < FRAME_MAGIC_LEN ? len : FRAME_MAGIC_LEN);
+	/* Of what grows the rest is yet to come. */
+	if (w->in.growing && ours)
+		return 0;
+	/* Text may precede a recording that came through a login shell; a file that grows has none. */
+	if (!len || (!ours && (w->in.growing || (sniff(start, len) && !sniff_text(start, len)))))
+		return no_recording(start, len, e);
+	ok = find_frame(r, &h);
+	if (ok < 0)
+		return error_sys(e, -ok, "read");
+	if (ok == 1 && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR &&
+	    h.type != PM_FRAME_HEADER)
+		ok = 0;
+	if (!ok && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR)
+		return other_major(start[FRAME_MAGIC_LEN], e);
+	if (!ok && ours)
+		return error_set(e, EINVAL, "is a recording, but none of its frames can be read");
+	if (!ok)
+		return no_recording(start, len, e);
+	while (ok == 1 && (hidden = hides(r, &h)) > 0) {
+		ok = window_skip(w, frame_len(&h));
+		if (!ok)
+			ok = find_frame(r, &h);
+	}
+	r->expected = EXPECTS_FIRST;
+	ok = hidden < 0 ? hidden : ok;
+	return ok == 1 ? 0 :
+	       ok      ? error_sys(e, -ok, "read") :
+			 error_set(e, ENOTSUP, "the recording uses features newer than this program");
+}
+
+int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
+{
+	struct pm_reader *r = calloc(1, sizeof(*r));
+	int err;
+
+	*out = NULL;
+	if (!r) {
+		if (in->close)
+			in->close(in->ctx);
+		return error_sys(e, ENOMEM, "reader");
+	}
+	r->window.in = *in;
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
+	*in = (struct pm_input){ 0 };
+	pm_model_init(&r->model);
+	r->numbers.model = &r->model;
+	chunk_reader_reset(&r->numbers);
+	r->numbers.zstd = pm_zstd_new();
+	err = r->numbers.zstd ? open_at(r, e) : error_sys(e, ENOMEM, "reader");
+	if (err) {
+		pm_reader_close(r);
+		return err;
+	}
+	r->start = r->window.offset;
+	r->seen.newer = &r->numbers.newer;
+	r->numbers.groups_room = PM_FREE_GROUPS;
+	*out = r;
+	return 0;
+}
+
+void pm_reader_close(struct pm_reader *r)
+{
+	if (!r)
+		return;
+	window_release(&r->window);
+	catalog_release(r);
+	pm_model_release(&r->model);
+	chunk_reader_release(&r->numbers);
+	release_events(r);
+	free(r->event);
+	definitions_seen_release(&r->seen);
+	free(r->damage);
+	free(r->relation);
+	free(r);
 }

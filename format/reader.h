@@ -27,25 +27,8 @@ struct pm_input {
 	bool growing;  /* an end may be temporary: pm_reader_next() then returns -EAGAIN */
 };
 
-/* Inputs. Each fills *in, whose close() frees it. The path "-" is standard input. */
+/* Fills *in, whose close() frees it. The path "-" is standard input. */
 int pm_input_path(struct pm_input *in, const char *path, bool growing, struct error *e);
-int pm_input_memory(struct pm_input *in, const void *data, size_t len); /* borrows data */
-/* Unpacks members of compressed data, one after the other. */
-struct pm_unpacker {
-	void *stream;
-	/* Reads in[0..*in_len), at most to the end of a member (*ended), and writes out[0..*out_len); both lengths
-	 * return what was used. 0, -EBADMSG for other or damaged data, or another -errno. */
-	int (*read)(void *stream, const void *in, size_t *in_len, void *out, size_t *out_len, bool *ended);
-	void (*free)(void *stream);
-};
-/* Unpacks a stream around a whole recording; takes ownership of *inner and of the stream (NULL: no memory). `head`
- * and `head_len` are the bytes that were already read from it. What is cut ends like a cut recording; what is
- * damaged, or follows and is neither a member nor zeros, comes as it is, so that the reader reports it. Reading fails
- * with -ENODATA if nothing could be unpacked. */
-int pm_input_unpack(struct pm_input *in, struct pm_input *inner, const struct pm_unpacker *how, const void *head,
-		    size_t head_len, struct error *e);
-/* The same for zstd. -EINVAL if the head does not begin such a stream; *in is then *inner. */
-int pm_input_zstd(struct pm_input *in, struct pm_input *inner, const void *head, size_t head_len, struct error *e);
 
 /* Takes ownership of *in in every case. -EINVAL for an input that is not a recording, with a text that says what it
  * is (empty, a PCP archive, a perf.data file ...); -EISDIR for a directory; -ENOTSUP if all recordings in it are of a

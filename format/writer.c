@@ -1,13 +1,109 @@
-#include "common/array.h"
-#include "format/writer_private.h"
+#include "format/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "format/chunk_head.h"
+#include "format/codec/block.h"
+#include "format/compress.h"
+#include "format/crc32c.h"
 #include "format/definitions.h"
+#include "format/frame.h"
+#include "format/index.h"
 #include "format/limits.h"
 #include "format/model_private.h"
+
+#define REPEAT_FIRST_NS  1000000000ull /* from the first chunk on */
+#define REPEAT_SECOND_NS 10000000000ull
+#define REPEAT_APART     4096 /* bytes between copies, or one bad sector takes both */
+#define PLACES           5    /* a quarter of that apart */
+#define REPEAT_MIN_NS    60000000000ull
+#define REPEAT_MAX_NS    600000000000ull
+#define REPEAT_BYTES     20           /* times the size of the definitions */
+#define REPEAT_END_BYTES 4            /* times their size after the last copy are worth one before the end */
+#define KEY_EVERY        16           /* chunks */
+#define BEGIN_LEVEL      19           /* of zstd, for definitions before the first chunk ... */
+#define BEGIN_BYTES      (256u << 10) /* ... that are no more than this */
+#define LATER_LEVEL      3            /* at least, for later ones; above it the result depends on the byte order */
+#define KEY_ONCE         6            /* chunks after which one more key chunk is worth some bytes, once */
+#define DEPENDENT_SAVES  5            /* percent of a chunk, or it becomes a key chunk: a fault then costs no other */
+#define INDEX_EVERY      1024         /* chunks */
+#define INDEX_FRAMES     65536        /* frames, if that comes first */
+#define EVENTS_BYTES     (64u << 10)  /* that wait at most */
+#define BLOCK_OWN        4096         /* raw bytes from which a group has a block of its own */
+#define BLOCK_SHARED_MAX (1u << 20)
+
+/* What a group keeps from chunk to chunk, by its slot in the model. */
+struct writer_group {
+	uint32_t id; /* 0: none */
+	struct layout layout;
+	uint64_t *last; /* [2 x columns]: last row written, and its growths */
+	uint64_t last_tick;
+	uint32_t chain; /* `last` is a row of these chunks, or was taken over from one; 0: there is no `last` */
+};
+
+/* How much of the model is in the file. */
+struct written {
+	bool header_valid;
+	struct pm_map header;
+	uint32_t topology, counters, strings, pmus, probes, configs, config_changes;
+	uint32_t last_instance, last_group;                    /* ids */
+	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids */
+	size_t *config_instances; /* by index: how many instances the written entry had */
+	uint32_t config_cap;
+};
+
+/* What was defined before a place in the file. */
+struct defined {
+	uint64_t offset;
+	uint32_t counters, strings, last_instance, last_group;
+};
+
+struct pm_writer {
+	struct pm_writer_config config;
+	struct pm_zstd *zstd;
+	struct error error;
+	int err; /* first failure, sticks */
+	uint64_t sequence, offset;
+	struct written written;
+	uint64_t definitions_bytes; /* of all that would be repeated */
+	uint64_t begin_ns;          /* last tick of the first chunk */
+	uint64_t repeat_ns,
+		repeat_offset; /* when it was last written, the first time included, and where that ends */
+	uint32_t repeats;
+	bool copies_apart; /* no bad sector takes all copies */
+	/* Definitions from `bridged` to `last`, the previous chunk, are repeated before a key chunk. Of the places
+	 * passed, newest first, one shares no bad sector with the end of the file. */
+	struct defined bridged, passed[PLACES], last;
+	struct buf meta, body, packed, frame;
+
+	struct block_scratch scratch;
+	struct writer_group *group; /* by slot */
+	uint32_t groups_cap;
+	uint32_t chain; /* rises with every key chunk */
+
+	struct buf events; /* that wait to be written */
+	uint32_t n_events;
+	uint64_t events_base_ns;
+
+	struct chunk_head head;
+	struct chunk_base base;
+	unsigned since_key;
+	uint32_t key_rows; /* of the last key chunk that was packed here */
+	size_t key_bytes;  /* its payload and meta */
+	size_t last_bytes; /* those of the last chunk */
+	bool again;        /* a key chunk has followed KEY_ONCE chunks */
+	unsigned apart;    /* chunks still to be key chunks, because depending saved too little */
+	bool break_asked, finished;
+	struct block block;
+	struct buf payload;
+
+	struct index_builder index;
+	uint64_t index_offset; /* of the newest index frame; 0: none */
+	struct pm_writer_stats stats;
+};
 
 int pm_writer_new(struct pm_writer **out, const struct pm_writer_config *config, struct error *e)
 {
@@ -55,7 +151,8 @@ void pm_writer_free(struct pm_writer *w)
 	free(w);
 }
 
-int writer_fail(struct pm_writer *w, int err, const char *what)
+/* Notes the first failure, with `what` failed. Returns the first one, -errno. */
+static int writer_fail(struct pm_writer *w, int err, const char *what)
 {
 	if (!w->err) {
 		w->err = err;
@@ -80,6 +177,40 @@ const char *pm_writer_error(const struct pm_writer *w)
 void pm_writer_break(struct pm_writer *w)
 {
 	w->break_asked = true;
+}
+
+/* ---- frames ---- */
+
+/* Frames `payload` with w->meta and hands it to the sink; the checksum of the head goes to *crc. Notes it in the
+ * index. */
+static int put_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len,
+		     const struct index_entry *entry, uint32_t *crc)
+{
+	struct index_entry e = *entry;
+	uint32_t head;
+	int err;
+
+	if (len > PM_MAX_PAYLOAD || w->meta.len > PM_MAX_META)
+		return writer_fail(w, -E2BIG, "frame");
+	buf_clear(&w->frame);
+	head = frame_add(&w->frame, type, w->sequence, w->config.model->recording_id, &w->meta, payload, len);
+	if (w->frame.err)
+		return writer_fail(w, w->frame.err, "frame");
+	err = w->config.sink(w->config.sink_ctx, w->frame.data, w->frame.len);
+	if (err)
+		return writer_fail(w, err, "write");
+	if (crc)
+		*crc = head;
+	e.type = (uint8_t)type;
+	e.offset = w->offset;
+	e.length = w->frame.len;
+	w->sequence++;
+	w->offset += w->frame.len;
+	w->stats.bytes += w->frame.len;
+	w->stats.frames++;
+	if (!w->config.without_index && type != PM_FRAME_END && index_add(&w->index, &e))
+		return writer_fail(w, -ENOMEM, "index");
+	return 0;
 }
 
 /* Where this frame is, and how far it is from the last index. */
@@ -127,7 +258,7 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 	}
 	if (index)
 		add_links(w, &fields);
-	return writer_frame(w, type, payload->data, payload->len, &entry, NULL);
+	return put_frame(w, type, payload->data, payload->len, &entry, NULL);
 }
 
 static int index_frame(struct pm_writer *w)
@@ -142,11 +273,58 @@ static int index_frame(struct pm_writer *w)
 	return err;
 }
 
-int writer_index(struct pm_writer *w)
+/* Writes an index frame when enough chunks have come. */
+static int index_if_due(struct pm_writer *w)
 {
 	bool due = w->index.chunks >= INDEX_EVERY || w->index.n >= INDEX_FRAMES;
 
 	return due && !w->config.without_index ? index_frame(w) : 0;
+}
+
+/* ---- groups ---- */
+
+/* The state of a group of the model, valid until the model grows; NULL without memory. */
+static struct writer_group *group_state(struct pm_writer *w, uint32_t id)
+{
+	const struct pm_group *g = pm_model_group(w->config.model, id);
+	struct writer_group *own;
+
+	if (array_hold(&w->group, &w->groups_cap, g->slot + 1ull, sizeof(*w->group)))
+		return NULL;
+	own = &w->group[g->slot];
+	if (own->id == id)
+		return own;
+	/* The slot belonged to a group that has been forgotten. */
+	layout_release(&own->layout);
+	free(own->last);
+	*own = (struct writer_group){ 0 };
+	if (layout_init(&own->layout, w->config.model, g))
+		return NULL;
+	own->last = malloc(2ull * own->layout.columns * sizeof(*own->last));
+	if (!own->last)
+		return NULL;
+	own->id = id;
+	return own;
+}
+
+/* A new group continues another: it takes over what is known of the columns. 0 or -ENOMEM. */
+static int group_continues(struct pm_writer *w, const struct pm_group *g)
+{
+	const struct pm_group *from = pm_model_group(w->config.model, g->continues);
+	struct writer_group *own, *old;
+
+	if (!from || from->slot >= w->groups_cap || w->group[from->slot].id != from->id ||
+	    w->group[from->slot].chain != w->chain || !w->chain)
+		return 0;
+	own = group_state(w, g->id);
+	if (!own)
+		return writer_fail(w, -ENOMEM, "group");
+	old = &w->group[from->slot];
+	if (group_take_over(g, own->last, from, old->last, old->last_tick))
+		return writer_fail(w, -ENOMEM, "group");
+	own->last_tick = old->last_tick;
+	own->chain = old->chain;
+	return 0;
 }
 
 /* ---- definitions ---- */
@@ -346,7 +524,7 @@ static int new_members(struct pm_writer *w)
 	free(id);
 	for (uint32_t i = group; i < m->n_groups && !err; i++)
 		if (m->group[i].continues)
-			err = writer_group_continue(w, &m->group[i]);
+			err = group_continues(w, &m->group[i]);
 	if (err)
 		return err;
 	x->last_instance = m->last_instance;
@@ -425,7 +603,8 @@ static int repeat(struct pm_writer *w)
 	return err;
 }
 
-int writer_repeat(struct pm_writer *w, uint64_t now_ns, bool key)
+/* Before a chunk, `key` or not as it seems: repeats the definitions if they are due at this time. */
+static int repeat_if_due(struct pm_writer *w, uint64_t now_ns, bool key)
 {
 	uint64_t age;
 	int err;
@@ -459,7 +638,8 @@ static struct defined defined_now(const struct pm_writer *w)
 	return (struct defined){ w->offset, x->counters, x->strings, x->last_instance, x->last_group };
 }
 
-int writer_bridge(struct pm_writer *w)
+/* Before a key chunk, once that is decided, repeats what was just defined. */
+static int bridge(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
 	struct defined from = w->bridged, now = defined_now(w), to = w->last;
@@ -500,6 +680,8 @@ int writer_bridge(struct pm_writer *w)
 	return err;
 }
 
+/* ---- events ---- */
+
 int pm_writer_event(struct pm_writer *w, const struct pm_event *event)
 {
 	if (w->err)
@@ -524,7 +706,254 @@ int pm_writer_flush(struct pm_writer *w)
 	buf_clear(&w->events);
 	w->n_events = 0;
 	err = body_frame(w, PM_FRAME_EVENT, false, false);
-	return err ? err : writer_index(w);
+	return err ? err : index_if_due(w);
+}
+
+/* ---- numbers: which chunk is a key chunk, which groups share a block, and what depends on the row before ---- */
+
+static size_t raw_size(const struct writer_group *g, uint32_t rows)
+{
+	return (size_t)g->layout.columns * rows * 8;
+}
+
+/* Orders group ids as in the payload: small groups first (they share blocks), each part ascending; meanwhile
+ * w->head.group holds places in chunk->group. */
+static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint32_t *place)
+{
+	uint64_t raw = 0;
+	uint32_t n = 0, small;
+
+	w->head.n_lost = 0;
+	for (uint32_t i = 0; i < chunk->n_groups; i++) {
+		const struct pm_chunk_group *g = &chunk->group[i];
+		struct writer_group *own;
+
+		if (g->absent && !g->lost)
+			continue;
+		if (!pm_model_group(w->config.model, g->group) || pm_model_group(w->config.model, g->group)->retired)
+			return -EINVAL;
+		if (g->lost) {
+			w->head.lost[w->head.n_lost++] = g->group;
+			continue;
+		}
+		own = group_state(w, g->group);
+		if (!own)
+			return -ENOMEM;
+		if (g->stride < chunk->rows || !g->v)
+			return -EINVAL;
+		raw += raw_size(own, chunk->rows);
+		if (raw_size(own, chunk->rows) > PM_MAX_BLOCK_RAW || raw > PM_MAX_CHUNK_RAW)
+			return -E2BIG;
+		place[n++] = i;
+	}
+	/* Recorders nearly always deliver groups in ascending order: insertion is linear then. */
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t p = place[i], k = i;
+
+		while (k && chunk->group[place[k - 1]].group > chunk->group[p].group) {
+			place[k] = place[k - 1];
+			k--;
+		}
+		place[k] = p;
+	}
+	for (uint32_t i = 1; i < n; i++)
+		if (chunk->group[place[i]].group == chunk->group[place[i - 1]].group)
+			return -EINVAL;
+	small = 0;
+	w->head.n_groups = n;
+	for (int large = 0; large < 2; large++)
+		for (uint32_t i = 0; i < n; i++)
+			if ((raw_size(group_state(w, chunk->group[place[i]].group), chunk->rows) >= BLOCK_OWN) ==
+			    large)
+				w->head.group[small++] = place[i];
+	return 0;
+}
+
+static void clear_block(struct pm_writer *w)
+{
+	buf_clear(&w->block.items);
+	buf_clear(&w->block.bits);
+}
+
+static int close_block(struct pm_writer *w, uint32_t n_groups)
+{
+	const struct buf *items = &w->block.items, *bits = &w->block.bits;
+	struct chunk_block *b = &w->head.block[w->head.n_blocks++];
+	size_t start = w->payload.len;
+	int err = items->err ? items->err : bits->err;
+
+	*b = (struct chunk_block){ .n_groups = n_groups, .bits = (uint32_t)bits->len };
+	/* The plain codec is for readers that know only CBOR. */
+	if (!err && w->head.codec != PM_CODEC_PLAIN && items->len > 24)
+		err = pm_zstd_compress(w->zstd, items->data, items->len, w->config.zstd_level, &w->payload);
+	if (err)
+		return err;
+	if (w->payload.len > start && w->payload.len - start < items->len) {
+		b->raw = (uint32_t)items->len;
+	} else {
+		w->payload.len = start;
+		buf_add(&w->payload, items->data, items->len);
+	}
+	buf_add(&w->payload, bits->data, bits->len);
+	if (w->payload.err)
+		return w->payload.err;
+	b->stored = (uint32_t)(w->payload.len - start);
+	b->crc = crc32c(w->payload.data + start, b->stored);
+	clear_block(w);
+	return 0;
+}
+
+static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	struct block_rows rows = {
+		.rows = chunk->rows,
+		.tick = chunk->tick,
+		.dependent = !w->head.key,
+		.codec = w->head.codec,
+	};
+	uint32_t in_block = 0;
+	int err = 0;
+
+	clear_block(w);
+	buf_clear(&w->payload);
+	w->head.n_blocks = 0;
+	for (uint32_t i = 0; i < w->head.n_groups && !err; i++) {
+		const struct pm_chunk_group *g = &chunk->group[w->head.group[i]];
+		struct writer_group *own = group_state(w, g->group);
+		bool follows = !w->head.key && own->chain == w->chain;
+		bool large = raw_size(own, chunk->rows) >= BLOCK_OWN;
+
+		if (in_block && (large || w->block.items.len + w->block.bits.len >= BLOCK_SHARED_MAX)) {
+			err = close_block(w, in_block);
+			in_block = 0;
+		}
+		rows.before_tick = own->last_tick;
+		if (!err)
+			err = block_add(&w->block, &w->scratch, &own->layout, g, &rows, follows ? own->last : NULL,
+					own->last);
+		own->last_tick = chunk->tick[chunk->rows - 1];
+		own->chain = w->chain;
+		in_block++;
+		w->stats.values += (uint64_t)(own->layout.columns - own->layout.head) * chunk->rows;
+	}
+	if (in_block && !err)
+		err = close_block(w, in_block);
+	return err;
+}
+
+/* All of a short recording would depend on one key chunk: one more, if the file becomes little longer by it. */
+static bool may_be_key(const struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	size_t more = w->key_bytes > w->last_bytes ? w->key_bytes - w->last_bytes : 0;
+
+	return !w->again && w->since_key + 1 >= KEY_ONCE && chunk->rows == w->key_rows &&
+	       more * 100 <= (w->offset + w->key_bytes) * DEPENDENT_SAVES;
+}
+
+static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	return !w->base.valid || w->break_asked || w->since_key + 1 >= KEY_EVERY ||
+	       (w->apart && chunk->rows == w->key_rows) || w->config.codec == PM_CODEC_PLAIN ||
+	       chunk->run != w->base.run || chunk->segment != w->base.segment ||
+	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks) || may_be_key(w, chunk);
+}
+
+/* Compares a dependent chunk with the key chunk before it, if they have as many rows. What dependence saves changes,
+ * because numbers that start near 0 grow; so it is measured again from time to time. */
+static void judge_dependence(struct pm_writer *w)
+{
+	size_t bytes = w->payload.len + w->meta.len;
+
+	w->last_bytes = bytes;
+	w->again |= w->head.key && w->since_key + 1 >= KEY_ONCE;
+	if (w->head.key) {
+		w->apart = w->apart && w->head.rows == w->key_rows ? w->apart - 1 : 0;
+		w->key_rows = w->head.rows;
+		w->key_bytes = bytes;
+	} else if (w->head.rows == w->key_rows) {
+		w->apart = bytes * 100 > w->key_bytes * (100 - DEPENDENT_SAVES) ? KEY_EVERY : 0;
+	}
+}
+
+/* The interval between ticks of a regular recording; 0 if it is not regular. */
+static uint64_t step_of(const struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	uint64_t interval = pm_map_u64(&w->config.model->header, PM_HEADER_INTERVAL, 0);
+
+	if (!interval && chunk->rows > 1)
+		interval = chunk->tick[1] - chunk->tick[0];
+	return interval;
+}
+
+static void fill_head(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	struct chunk_head *h = &w->head;
+
+	h->codec = w->config.codec;
+	h->run = chunk->run;
+	h->segment = chunk->segment;
+	h->rows = chunk->rows;
+	h->clocks = chunk->clocks;
+	h->step = h->key ? step_of(w, chunk) : w->base.step;
+	memcpy(h->tick, chunk->tick, chunk->rows * sizeof(*h->tick));
+	memcpy(h->number, chunk->number, chunk->rows * sizeof(*h->number));
+	if (chunk->flags)
+		memcpy(h->flags, chunk->flags, chunk->rows);
+	else
+		memset(h->flags, 0, chunk->rows);
+}
+
+int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	struct index_entry entry = { .rows = (uint16_t)chunk->rows };
+	uint32_t crc, *place;
+	int err = pm_writer_flush(w);
+
+	if (err)
+		return err;
+	if (!chunk->rows || chunk->rows > PM_CHUNK_ROWS)
+		return writer_fail(w, -EINVAL, "chunk");
+	err = repeat_if_due(w, chunk->tick[chunk->rows - 1], must_be_key(w, chunk));
+	if (!err)
+		err = chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups, chunk->n_groups + 1);
+	if (err)
+		return writer_fail(w, err, "chunk");
+	place = malloc((chunk->n_groups + 1) * sizeof(*place));
+	if (!place)
+		return writer_fail(w, -ENOMEM, "chunk");
+	err = order_groups(w, chunk, place);
+	free(place);
+	if (err)
+		return writer_fail(w, err, "chunk");
+
+	w->head.key = must_be_key(w, chunk);
+	w->chain += w->head.key;
+	err = bridge(w);
+	if (err)
+		return err;
+	fill_head(w, chunk);
+	err = add_blocks(w, chunk);
+	if (err)
+		return writer_fail(w, err, "chunk");
+	for (uint32_t i = 0; i < w->head.n_groups; i++)
+		w->head.group[i] = chunk->group[w->head.group[i]].group;
+	buf_clear(&w->meta);
+	chunk_head_encode(&w->head, &w->base, w->payload.len, &w->meta);
+	entry.key = w->head.key;
+	entry.from_ns = chunk->tick[0];
+	entry.to_ns = chunk->tick[chunk->rows - 1];
+	/* The sink may ask how many there are, including this one. */
+	w->stats.snapshots += chunk->rows;
+	err = put_frame(w, PM_FRAME_CHUNK, w->payload.data, w->payload.len, &entry, &crc);
+	if (!err && chunk_base_set(&w->base, &w->head, crc))
+		err = writer_fail(w, -ENOMEM, "chunk");
+	if (err)
+		return err;
+	judge_dependence(w);
+	w->since_key = w->head.key ? 0 : w->since_key + 1;
+	w->break_asked = false;
+	w->stats.chunks++;
+	return index_if_due(w);
 }
 
 /* The end frame has a fixed size, so that it can be found from the end of the file; padding in its payload fills it
@@ -553,7 +982,7 @@ static int end_frame(struct pm_writer *w)
 		if (err)
 			return err;
 	}
-	return writer_frame(w, PM_FRAME_END, zeros, pad, &entry, NULL);
+	return put_frame(w, PM_FRAME_END, zeros, pad, &entry, NULL);
 }
 
 /* Whether enough follows the last copy for another one to pay off. */

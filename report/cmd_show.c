@@ -543,16 +543,14 @@ static int wait_for(struct show_options *o)
 	return status;
 }
 
-/* "DIR/idle.parquet" for "samples/idle.pmr.zst". */
+/* "DIR/idle.parquet" for "samples/idle.pmr.gz". */
 static void output_path(struct buf *path, const struct show_options *o, const char *file)
 {
-	static const char *const packed[] = { ".gz", ".zst" };
 	const char *name = strcmp(file, "-") ? input_name(file) : "stdin";
 	size_t len = strlen(name);
 
-	for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++)
-		if (len > strlen(packed[i]) && !strcmp(name + len - strlen(packed[i]), packed[i]))
-			len -= strlen(packed[i]);
+	if (len > 3 && !strcmp(name + len - 3, ".gz"))
+		len -= 3;
 	if (len > 4 && !strncmp(name + len - 4, ".pmr", 4))
 		len -= 4;
 	buf_clear(path);

@@ -22,7 +22,7 @@ static const struct command commands[] = { EACH_COMMAND(ROW){ 0 } };
 static int help(void)
 {
 	printf("Usage: pmrep [COMMAND] [OPTION...] FILE...\n"
-	       "Report on recordings made by pmrec. FILE may be - for standard input; .gz and .zst files are read "
+	       "Report on recordings made by pmrec. FILE may be - for standard input; .gz files are read "
 	       "directly.\n\n"
 	       "Commands:\n");
 	for (const struct command *c = commands; c->name; c++)

@@ -44,8 +44,7 @@ static int add(struct diff_recordings *r, const char *path, enum diff_side side)
 
 static int is_recording(const struct dirent *d)
 {
-	return !fnmatch("?*.pmr", d->d_name, 0) || !fnmatch("?*.pmr.gz", d->d_name, 0) ||
-	       !fnmatch("?*.pmr.zst", d->d_name, 0);
+	return !fnmatch("?*.pmr", d->d_name, 0) || !fnmatch("?*.pmr.gz", d->d_name, 0);
 }
 
 /* Adds the file, or every recording of a directory in the order of their names. */

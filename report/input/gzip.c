@@ -2,15 +2,42 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "report/input/memory.h"
 
 /* ---- reading ---- */
 
-static int gzip_read(void *stream, const void *in, size_t *in_len, void *out, size_t *out_len, bool *ended)
+#define STEP 65536
+
+struct unpacking {
+	struct pm_input inner;
+	z_stream z;
+	uint8_t in[STEP]; /* compressed bytes */
+	size_t at, end;
+	size_t member;   /* where the current member begins, as far as it is in `in` */
+	bool inside;     /* a member */
+	bool given;      /* some of its data was delivered ... */
+	bool any, whole; /* or of any one; there was a whole one */
+	bool raw;        /* what is left is not compressed, or damaged, and handed over for the reader to report */
+	bool ended;      /* the input has */
+};
+
+static void unpacking_close(void *ctx)
 {
-	z_stream *z = stream;
+	struct unpacking *u = ctx;
+
+	if (u->inner.close)
+		u->inner.close(u->inner.ctx);
+	inflateEnd(&u->z);
+	free(u);
+}
+
+/* Reads in[0..*in_len), at most to the end of a member (*ended), and writes out[0..*out_len); both lengths return what
+ * was used. 0 or -errno. */
+static int inflate_some(z_stream *z, const void *in, size_t *in_len, void *out, size_t *out_len, bool *ended)
+{
 	uInt room = *out_len > (64u << 20) ? 64u << 20 : (uInt)*out_len;
 	int r;
 
@@ -27,19 +54,82 @@ static int gzip_read(void *stream, const void *in, size_t *in_len, void *out, si
 	return r == Z_MEM_ERROR ? -ENOMEM : r == Z_OK || r == Z_BUF_ERROR || *out_len ? 0 : -EBADMSG;
 }
 
-static void gzip_free(void *stream)
+/* Unpacks a piece: the bytes given, 0 if that needs more input, or -errno. */
+static ssize_t unpack_members(struct unpacking *u, void *data, size_t len)
 {
-	inflateEnd(stream);
-	free(stream);
+	size_t taken, given;
+
+	do {
+		bool ended = false;
+		int err;
+
+		/* Zeros after a member fill up a block of a tape or a disk. */
+		while (u->whole && !u->inside && u->at < u->end && !u->in[u->at])
+			u->at++;
+		if (!u->inside)
+			u->member = u->at;
+		taken = u->end - u->at;
+		given = len;
+		err = inflate_some(&u->z, u->in + u->at, &taken, data, &given, &ended);
+		if (err)
+			return err;
+		u->at += taken;
+		u->inside = !ended && (u->inside || taken);
+		u->given = !ended && (u->given || given);
+		u->whole |= ended && taken;
+		u->any |= given > 0;
+	} while (!given && u->at < u->end);
+	return (ssize_t)given;
 }
 
-int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e)
+static ssize_t hand_over(struct unpacking *u, void *data, size_t len)
 {
-	struct pm_unpacker how = { memory_new(1, sizeof(z_stream)), gzip_read, gzip_free };
+	size_t n = u->end - u->at < len ? u->end - u->at : len;
 
-	if (inflateInit2((z_stream *)how.stream, 15 + 16) != Z_OK)
+	memcpy(data, u->in + u->at, n);
+	u->at += n;
+	return (ssize_t)n;
+}
+
+/* A stream that is cut ends like a recording that is cut, and is reported as one. */
+static ssize_t unpacking_read(void *ctx, void *data, size_t len)
+{
+	struct unpacking *u = ctx;
+
+	while (len) {
+		ssize_t n = u->raw ? hand_over(u, data, len) : unpack_members(u, data, len);
+
+		if (n > 0 || (n && n != -EBADMSG))
+			return n;
+		if (!n && !u->ended) {
+			if ((n = u->inner.read(u->inner.ctx, u->in, STEP)) < 0)
+				return n;
+			u->ended = !n;
+			if (n) {
+				u->at = u->member = 0;
+				u->end = (size_t)n;
+				continue;
+			}
+		}
+		if (!u->any && !u->whole)
+			return -ENODATA;
+		if (u->raw || (!n && (!u->inside || u->given)))
+			return 0;
+		/* If nothing came of the member, it is handed over from its beginning. */
+		u->at = u->given ? u->at : u->member;
+		u->raw = true;
+	}
+	return 0;
+}
+
+void input_gzip(struct pm_input *in, struct pm_input *inner)
+{
+	struct unpacking *u = memory_new(1, sizeof(*u));
+
+	if (inflateInit2(&u->z, 15 + 16) != Z_OK)
 		memory_ends();
-	return pm_input_unpack(in, inner, &how, NULL, 0, e);
+	u->inner = *inner;
+	*in = (struct pm_input){ .ctx = u, .read = unpacking_read, .close = unpacking_close, .size = UINT64_MAX };
 }
 
 /* ---- writing ---- */

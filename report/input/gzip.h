@@ -4,8 +4,10 @@
 #include "format/reader.h"
 #include "format/writer.h"
 
-/* Unpacks it, as pm_input_unpack() does. */
-int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e);
+/* Unpacks a stream around a whole recording; takes ownership of *inner. What is cut ends like a cut recording; what is
+ * damaged, or follows and is neither a member nor zeros, comes as it is, so that the reader reports it. Reading fails
+ * with -ENODATA if nothing could be unpacked. */
+void input_gzip(struct pm_input *in, struct pm_input *inner);
 
 struct gzip_writer;
 /* Wraps what is written with gzip_write(), a pm_sink_fn, and hands it to `sink`. */

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/compress.h"
 #include "format/frame.h"
 #include "report/input/gzip.h"
 #include "report/input/memory.h"
@@ -144,14 +143,9 @@ bool input_is_pcp(const char *path)
 	return false;
 }
 
-static bool is_gzip(const void *head, size_t len)
-{
-	return len >= 2 && !memcmp(head, "\x1f\x8b", 2);
-}
-
 bool input_is_packed(const void *head, size_t len)
 {
-	return is_gzip(head, len) || pm_zstd_looks_like(head, len);
+	return len >= 2 && !memcmp(head, "\x1f\x8b", 2);
 }
 
 static int open_path(struct pm_input *in, const char *path, bool growing, struct error *e)
@@ -173,15 +167,9 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 	if (r)
 		return r;
 	p = inner.ctx;
-	if (is_gzip(p->head, p->len)) {
-		r = input_gzip(&packed, &inner, e);
-		return r ? r : peek(in, &packed, p, e);
-	}
-	if (pm_zstd_looks_like(p->head, p->len)) {
-		/* It takes the first bytes itself. */
-		p->at = p->len;
-		r = pm_input_zstd(&packed, &inner, p->head, p->len, e);
-		return r ? r : peek(in, &packed, p, e);
+	if (input_is_packed(p->head, p->len)) {
+		input_gzip(&packed, &inner);
+		return peek(in, &packed, p, e);
 	}
 	*in = inner;
 	/* What can be read again needs nobody in between. */
@@ -202,7 +190,7 @@ const char *input_name(const char *path)
 /* An error of open() already begins with the path. */
 static int name_error(struct error *e, int err, const char *path, const char *name)
 {
-	if (err == -EFBIG || err == -EOVERFLOW)
+	if (err == -EFBIG)
 		return input_failed(e, err, NULL, name);
 	if (err && strncmp(e->text, path, strlen(path)))
 		error_prefix(e, "%s", name);
@@ -241,11 +229,6 @@ int input_failed(struct error *e, int err, const struct pm_item *item, const cha
 	if (err == -EFBIG)
 		return error_set(e, EFBIG, "%s: unpacks to more than %u times its size, which no recording does",
 				 what, UNPACKED_A_BYTE);
-	if (err == -EOVERFLOW)
-		return error_set(
-			e, EOVERFLOW,
-			"%s: unpacking takes more memory than a recording needs; unpack it with zstd -d --long=31",
-			what);
 	if (err != -ENOMEM || !item->type)
 		return error_sys(e, -err, "%s", what);
 	return error_set(e, ENOMEM, "%s: out of memory at the %s frame at byte %" PRIu64, what,

@@ -1,5 +1,5 @@
 /*
- * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst; errors say what other
+ * Opening a recording by name, for every command: a path or "-", plain or .gz; errors say what other
  * files are.
  */
 #pragma once
@@ -23,7 +23,7 @@ int input_failed(struct error *e, int err, const struct pm_item *item, const cha
 /* Reads on to the next chunk: 1 with the chunk's item. 0: none follows, or not yet in a growing input. -errno with
  * the text in *e, as input_failed() makes it. */
 int input_next_chunk(struct pm_reader *r, struct pm_item *item, const char *what, struct error *e);
-/* Whether a file that begins with these bytes is compressed as a whole: gzip or zstd. */
+/* Whether a file that begins with these bytes is compressed as a whole, by gzip. */
 bool input_is_packed(const void *head, size_t len);
 /* Only the bytes of the recording, unwrapped. The caller closes *in. */
 int input_bytes(struct pm_input *in, const char *path, struct error *e);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "format/reader.h"
+#include "tests/unit/lib/input_memory.h"
 
 #define MAX_FAULTS 2000
 
@@ -103,7 +104,7 @@ static struct rows read_all(const void *data, size_t len)
 	struct rows a = { 0 };
 	uint64_t unit = 0;
 
-	if (pm_input_memory(&in, data, len) || pm_reader_open(&reader, &in, &e))
+	if (input_memory(&in, data, len) || pm_reader_open(&reader, &in, &e))
 		return a;
 	while (pm_reader_next(reader, &item) > 0) {
 		const struct pm_chunk *chunk;

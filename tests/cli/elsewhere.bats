@@ -38,43 +38,31 @@ without_machine() {
 	cmp live.cut file.cut
 }
 
-@test "gzip and zstd around a recording change nothing" {
+@test "gzip around a recording changes nothing" {
 	"$bin/pmrec" --quiet -n 2 -i 0.2 -o plain.pmr
 	gzip -k plain.pmr
-	zstd -q plain.pmr
 	"$bin/pmrep" --format=csv --show=all plain.pmr | cut -d, -f2- >plain.csv
 	"$bin/pmrep" --format=csv --show=all plain.pmr.gz | cut -d, -f2- >gz.csv
-	"$bin/pmrep" --format=csv --show=all plain.pmr.zst | cut -d, -f2- >zst.csv
 	[ "$(wc -l <plain.csv)" -gt 20 ]
 	cmp plain.csv gz.csv
-	cmp plain.csv zst.csv
 	# As parallel compressors write it, and with an empty piece before.
-	{ printf '\x50\x2a\x4d\x18\x05\0\0\0hello'; : | zstd -q; cat plain.pmr.zst; } >skip.zst
 	{ : | gzip; head -c 3 plain.pmr | gzip; tail -c +4 plain.pmr | gzip; } >pieces.gz
-	for file in skip.zst pieces.gz; do
-		"$bin/pmrep" check - <"$file" | grep -q '^-: good'
-	done
+	"$bin/pmrep" check - <pieces.gz | grep -q '^-: good'
 }
 
 @test "a compressed file that is cut before anything can be unpacked is not called empty" {
 	"$bin/pmrec" --quiet -n 2 -i 0.2 -o plain.pmr
-	zstd -q plain.pmr
 	gzip -k plain.pmr
-	for kind in zst gz; do
-		head -c 12 "plain.pmr.$kind" >"cut.pmr.$kind"
-		status=0
-		"$bin/pmrep" "cut.pmr.$kind" >out 2>err || status=$?
-		[ "$status" = 2 ]
-		[ ! -s out ]
-		grep "^pmrep: cut.pmr.$kind: the compressed file is cut" err
-	done
+	head -c 12 plain.pmr.gz >cut.pmr.gz
+	status=0
+	"$bin/pmrep" cut.pmr.gz >out 2>err || status=$?
+	[ "$status" = 2 ]
+	[ ! -s out ]
+	grep "^pmrep: cut.pmr.gz: the compressed file is cut" err
 	# What was empty before it was compressed is.
-	: | zstd -q >empty.pmr.zst
 	: | gzip >empty.pmr.gz
-	for kind in zst gz; do
-		status=0
-		"$bin/pmrep" "empty.pmr.$kind" 2>err || status=$?
-		[ "$status" = 2 ]
-		grep 'empty' err
-	done
+	status=0
+	"$bin/pmrep" empty.pmr.gz 2>err || status=$?
+	[ "$status" = 2 ]
+	grep 'empty' err
 }

@@ -10,6 +10,7 @@
 #include "format/crc32c.h"
 #include "format/frame.h"
 #include "format/reader.h"
+#include "tests/unit/lib/input_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -92,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data + 1, size - 1);
 	if (mode & MEND)
 		mend(copy, size - 1);
-	if (pm_input_memory(&in, copy, size - 1))
+	if (input_memory(&in, copy, size - 1))
 		abort();
 	if (mode & STREAM)
 		in.seek = NULL;

@@ -2,6 +2,7 @@
 #include "format/frame.h"
 #include "format/writer.h"
 #include "tests/unit/lib/churn.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/test.h"
 
 struct seen {
@@ -19,7 +20,7 @@ static struct seen read_all(const struct buf *file, const struct churn_options *
 	struct pm_item item;
 	int ok;
 
-	assert_int_equal(pm_input_memory(&in, file->data, file->len), 0);
+	assert_int_equal(input_memory(&in, file->data, file->len), 0);
 	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 	while ((ok = pm_reader_next(r, &item)) == 1) {
 		const struct pm_model *m = pm_reader_model(r);
@@ -170,7 +171,7 @@ static void seeking_passes_over_the_dead(void **state)
 		if (way == 2) {
 			uint64_t at = 0;
 
-			assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+			assert_int_equal(input_memory(&in, file.data, file.len), 0);
 			assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 			for (uint64_t ns = 0, copy = 0; pm_reader_next(r, &item) == 1;) {
 				ns = item.kind == PM_ITEM_CHUNK ? item.chunk.to_ns : ns;
@@ -184,7 +185,7 @@ static void seeking_passes_over_the_dead(void **state)
 			assert_true(at > 0);
 			file.data[at] ^= 1;
 		}
-		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(input_memory(&in, file.data, file.len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 		while (pm_reader_next(r, &item) == 1 && item.kind != PM_ITEM_CHUNK)
 			;

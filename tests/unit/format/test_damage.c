@@ -2,6 +2,7 @@
  * Every prefix and every single-bit flip of small recordings: never a crash, never a hang, and never a number that is
  * not what was written. Every damage must be told.
  */
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/sample.h"
 #include "tests/unit/lib/test.h"
 
@@ -59,7 +60,7 @@ static struct outcome read_bytes(const uint8_t *data, size_t len, const struct s
 	struct pm_item item;
 	int ok;
 
-	assert_int_equal(pm_input_memory(&in, data, len), 0);
+	assert_int_equal(input_memory(&in, data, len), 0);
 	if (pm_reader_open(&r, &in, NULL)) {
 		x.refused = true;
 		return x;

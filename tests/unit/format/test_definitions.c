@@ -4,6 +4,7 @@
 #include "format/frame.h"
 #include "format/reader.h"
 #include "format/writer.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/notation.h"
 #include "tests/unit/lib/refused.h"
 #include "tests/unit/lib/test.h"
@@ -115,7 +116,7 @@ static int reread(const struct buf *file, char said[static 80])
 	struct pm_input in;
 	struct pm_item item;
 	struct pm_reader *r = NULL;
-	int err = pm_input_memory(&in, file->data, file->len), more = 1;
+	int err = input_memory(&in, file->data, file->len), more = 1;
 
 	if (!err)
 		err = pm_reader_open(&r, &in, &e);

@@ -5,6 +5,7 @@
 #include "format/index.h"
 #include "format/limits.h"
 #include "format/reader.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/notation.h"
 #include "tests/unit/lib/test.h"
 
@@ -120,7 +121,7 @@ static int open_frames(struct pm_reader **r, const struct buf *file, struct pm_i
 	struct pm_input in;
 	int err;
 
-	assert_int_equal(pm_input_memory(&in, file->data, file->len), 0);
+	assert_int_equal(input_memory(&in, file->data, file->len), 0);
 	*inner = in;
 	if (kind == STREAM)
 		in = (struct pm_input){ .ctx = inner, .read = read_bytes, .close = close_bytes, .size = UINT64_MAX };
@@ -351,7 +352,7 @@ static void ends_anywhere(void **state)
 			bool ended = false;
 			int ok;
 
-			assert_int_equal(pm_input_memory(&in, file.data, len), 0);
+			assert_int_equal(input_memory(&in, file.data, len), 0);
 			inner = in;
 			in.size = way / 2 == 1 ? file.len : in.size;
 			if (way / 2 == 2)

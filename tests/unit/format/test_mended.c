@@ -6,6 +6,7 @@
 #include "format/compress.h"
 #include "format/frame.h"
 #include "tests/unit/lib/churn.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/sample.h"
 #include "tests/unit/lib/test.h"
 
@@ -136,7 +137,7 @@ static void read_all(const struct buf *file, uint64_t seek, uint64_t limit)
 	struct pm_extent x;
 	int ok;
 
-	assert_int_equal(pm_input_memory(&in, file->data, file->len), 0);
+	assert_int_equal(input_memory(&in, file->data, file->len), 0);
 	if (pm_reader_open(&r, &in, NULL))
 		return;
 	if (seek) {

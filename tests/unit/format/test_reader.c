@@ -1,6 +1,7 @@
 /* Calls of a reader that tests of whole recordings do not make: in another order, on inputs of other kinds, on clocks that
  * could not be read, and after a failure. */
 #include "format/frame.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/sample.h"
 #include "tests/unit/lib/test.h"
 
@@ -36,7 +37,7 @@ static struct pm_reader *open_memory(const struct buf *file)
 	struct pm_reader *r;
 	struct pm_input in;
 
-	assert_int_equal(pm_input_memory(&in, file->data, file->len), 0);
+	assert_int_equal(input_memory(&in, file->data, file->len), 0);
 	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 	return r;
 }

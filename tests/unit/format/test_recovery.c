@@ -1,6 +1,7 @@
 /* What the reader says and does when a recording is cut, patched, mixed up or continued. */
 #include "format/crc32c.h"
 #include "format/frame.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/sample.h"
 #include "tests/unit/lib/test.h"
 
@@ -61,7 +62,7 @@ static struct result read_file(const void *data, size_t len, const struct sample
 	size_t told = 0;
 	int ok;
 
-	assert_int_equal(pm_input_memory(&in, data, len), 0);
+	assert_int_equal(input_memory(&in, data, len), 0);
 	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 	while ((ok = pm_reader_next(r, &item)) == 1) {
 		const struct pm_chunk *c;
@@ -200,7 +201,7 @@ static void a_suffix_heals(void **state)
 	int ok;
 
 	sample_write(&file, &o);
-	assert_int_equal(pm_input_memory(&in, file.data + file.len / 3, file.len - file.len / 3), 0);
+	assert_int_equal(input_memory(&in, file.data + file.len / 3, file.len - file.len / 3), 0);
 	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 	while ((ok = pm_reader_next(r, &item)) == 1) {
 		const struct pm_chunk *c;

@@ -5,6 +5,7 @@
 #include "common/sandbox.h"
 #include "format/codec/block.h"
 #include "format/frame.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/sample.h"
 #include "tests/unit/lib/test.h"
 
@@ -74,7 +75,7 @@ static void key_chunks(void **state)
 	}
 	assert_int_equal(pm_writer_finish(w), 0);
 	pm_writer_free(w);
-	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(input_memory(&in, file.data, file.len), 0);
 	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 	i = 0;
 	while (pm_reader_next(r, &item) == 1) {
@@ -162,7 +163,7 @@ static void copies_lie_apart(void **state)
 		o.chunks = chunks[i];
 		o.cpus = i % 2 ? 120 : 2;
 		sample_write(&file, &o);
-		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(input_memory(&in, file.data, file.len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 		while (pm_reader_next(r, &item) == 1) {
 			bool again = item.kind == PM_ITEM_MODEL && item.parts & PM_PART_REPEATED;

@@ -2,6 +2,7 @@
 #include "format/compress.h"
 #include "format/frame.h"
 #include "format/index.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/sample.h"
 #include "tests/unit/lib/test.h"
 
@@ -101,7 +102,7 @@ static void other_files_are_named(void **state)
 		struct pm_input in;
 		struct error e;
 
-		assert_int_equal(pm_input_memory(&in, t[i].bytes, t[i].len), 0);
+		assert_int_equal(input_memory(&in, t[i].bytes, t[i].len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, &e), t[i].err);
 		assert_null(r);
 		if (!strstr(e.text, t[i].word))
@@ -127,7 +128,7 @@ static void selection_decodes_what_it_names(void **state)
 
 	o.rows = 8;
 	sample_write(&file, &o);
-	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(input_memory(&in, file.data, file.len), 0);
 	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 	pm_reader_select(r, only_idle, &asked);
 	while ((ok = pm_reader_next(r, &item)) == 1) {
@@ -191,7 +192,7 @@ static void seeking(void **state)
 
 		o.without_index = without;
 		sample_write(&file, &o);
-		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(input_memory(&in, file.data, file.len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 		assert_int_equal(pm_reader_extent(r, &x), 0);
 		assert_true(x.from_ns == sample_tick(&o, 0));
@@ -213,7 +214,7 @@ static void seeking(void **state)
 		pm_reader_close(r);
 
 		/* From there to the end, as many chunks as there are. */
-		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(input_memory(&in, file.data, file.len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 		assert_int_equal(pm_reader_seek(r, last, false), 0);
 		read = pm_reader_stats(r).bytes_read;
@@ -226,45 +227,5 @@ static void seeking(void **state)
 	}
 }
 
-/* What a reader keeps of an index: the same entries in any order, a quarter of their size. */
-static void kept_entries(void **state)
-{
-	enum { N = 5 * INDEX_BLOCK + 7 };
-	struct index_entry want[N];
-	struct index_list l = { 0 };
-	uint64_t offset = 1000, from = 5;
-
-	for (size_t i = 0; i < N; i++) {
-		bool chunk = i % 3 == 2;
-
-		offset += i % 7 ? 300 : 70000;
-		from += chunk ? 1000000000 : 0;
-		want[i] = (struct index_entry){ .offset = offset, .length = 90 + i, .from_ns = chunk ? from : 0 };
-		want[i].type = chunk ? PM_FRAME_CHUNK : i % 2 ? 63 : PM_FRAME_INSTANCES;
-		want[i].key = chunk;
-		want[i].repeated = !chunk && i % 5 == 0;
-		offset += want[i].length;
-		assert_int_equal(index_list_add(&l, &want[i]), 0);
-		/* The block that is unpacked grows. */
-		assert_int_equal(index_list_at(&l, i)->offset, want[i].offset);
-	}
-	assert_int_equal(l.n, N);
-	for (size_t i = N; i-- > 0;) {
-		struct index_entry e = *index_list_at(&l, i * 131 % N);
-		const struct index_entry *w = &want[i * 131 % N];
-
-		assert_int_equal(e.offset, w->offset);
-		assert_int_equal(e.length, w->length);
-		assert_int_equal(e.type, w->type);
-		assert_int_equal(e.key, w->key);
-		assert_int_equal(e.repeated, w->repeated);
-		if (e.type == PM_FRAME_CHUNK)
-			assert_int_equal(e.from_ns, w->from_ns);
-	}
-	assert_true(l.packed.len < N * sizeof(*want) / 4);
-	index_list_release(&l);
-}
-
 UNIT_TESTS(cmocka_unit_test(a_growing_file_is_followed), cmocka_unit_test(other_files_are_named),
-	   cmocka_unit_test(selection_decodes_what_it_names), cmocka_unit_test(seeking),
-	   cmocka_unit_test(kept_entries))
+	   cmocka_unit_test(selection_decodes_what_it_names), cmocka_unit_test(seeking))

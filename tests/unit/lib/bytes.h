@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "format/reader.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/test.h"
 
 static int take(void *ctx, const void *data, size_t len)
@@ -16,7 +17,7 @@ static struct pm_reader *open_bytes(const struct buf *b)
 	struct pm_reader *r;
 	struct pm_input in;
 
-	assert_int_equal(pm_input_memory(&in, b->data, b->len), 0);
+	assert_int_equal(input_memory(&in, b->data, b->len), 0);
 	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 	return r;
 }

@@ -9,6 +9,7 @@
 #include "format/reader.h"
 #include "record/sample/recording.h"
 #include "record/sample/sampler.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/test.h"
 
 #define TICK 5000000u
@@ -179,7 +180,7 @@ static void read_back(struct fixture *f, struct found *r)
 	struct error e = { 0 };
 
 	memset(r, 0, sizeof(*r));
-	assert_int_equal(pm_input_memory(&in, f->file.data, f->file.len), 0);
+	assert_int_equal(input_memory(&in, f->file.data, f->file.len), 0);
 	assert_int_equal(pm_reader_open(&reader, &in, &e), 0);
 	while (pm_reader_next(reader, &item) > 0) {
 		const struct pm_map *attrs = item.kind == PM_ITEM_EVENT ? &item.event->attrs : NULL;

@@ -5,6 +5,7 @@
 #include "tests/unit/lib/churn.h"
 #include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/test.h"
 
 #define ROWS 400 /* in chunks of 10: a key chunk every 160 */
@@ -91,7 +92,7 @@ static struct outcome run_format(const void *data, size_t len, const struct pipe
 {
 	struct pm_input in;
 
-	assert_int_equal(pm_input_memory(&in, data, len), 0);
+	assert_int_equal(input_memory(&in, data, len), 0);
 	return run_input(&in, config, ops);
 }
 

@@ -1,6 +1,7 @@
 /* A redacted recording is whole, and has none of the names of any kind that were to be dropped. */
 #include "report/copy/redact.h"
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/test.h"
 
 static struct reading of_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -85,7 +86,7 @@ static void world_of_names(struct builder *b)
 static int open_file(struct pm_reader **r, const struct buf *file, struct error *e)
 {
 	struct pm_input in;
-	int err = pm_input_memory(&in, file->data, file->len);
+	int err = input_memory(&in, file->data, file->len);
 
 	return err ? error_sys(e, -err, "input") : pm_reader_open(r, &in, e);
 }

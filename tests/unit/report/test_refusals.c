@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "format/compress.h"
 #include "format/vendor_pack.h"
 #include "report/copy/rewrite.h"
 #include "tests/unit/lib/churn.h"
@@ -40,7 +39,6 @@ struct way {
 	size_t step;  /* at most so many with a read; 0: all */
 	bool stream;  /* no seek */
 	bool growing; /* every other read finds the end so far */
-	bool wrapped; /* in a zstd stream */
 };
 
 struct bytes {
@@ -81,15 +79,11 @@ static int open_bytes(struct pm_reader **r, struct bytes *b, struct error *e)
 {
 	struct pm_input in = { .ctx = b,
 			       .read = read_bytes,
-			       .seek = b->way.stream || b->way.wrapped ? NULL : seek_bytes,
-			       .size = b->way.growing || b->way.wrapped ? UINT64_MAX : b->file->len,
+			       .seek = b->way.stream ? NULL : seek_bytes,
+			       .size = b->way.growing ? UINT64_MAX : b->file->len,
 			       .growing = b->way.growing };
-	struct pm_input inner = in;
-	int err = 0;
 
-	if (b->way.wrapped)
-		err = pm_input_zstd(&in, &inner, b->file->data, b->at = 4, e);
-	return err ? err : pm_reader_open(r, &in, e);
+	return pm_reader_open(r, &in, e);
 }
 
 static int copy(struct buf *out, struct bytes *b, const struct rewrite_rules *rules)
@@ -403,40 +397,36 @@ static void packs(void **state)
 static void ways(void **state)
 {
 	static const struct way way[] = {
-		{ .step = 1 },       { .step = 7 },
-		{ .stream = true },  { .step = 5, .stream = true },
-		{ .wrapped = true }, { .step = 3, .wrapped = true },
+		{ .step = 1 },
+		{ .step = 7 },
+		{ .stream = true },
+		{ .step = 5, .stream = true },
 	};
 	const struct rewrite_rules rules = { 0 };
-	struct buf file = { 0 }, packed = { 0 }, good = { 0 }, grown = { 0 }, still = { 0 };
-	struct pm_zstd *z = pm_zstd_new();
+	struct buf file = { 0 }, good = { 0 }, grown = { 0 }, still = { 0 };
 
 	(void)state;
 	sample_write(&file, &sample);
-	assert_int_equal(pm_zstd_compress(z, file.data, file.len, 1, &packed), 0);
 	memset(&world, 0, sizeof(world));
 	assert_int_equal(copy(&good, &(struct bytes){ &file, { 0 }, 0, false }, &rules), 0);
 	for (size_t i = 0; i < sizeof(way) / sizeof(*way); i++) {
-		const struct buf *from = way[i].wrapped ? &packed : &file;
 		struct buf out = { 0 };
 
-		assert_int_equal(copy(&out, &(struct bytes){ from, way[i], 0, false }, &rules), 0);
+		assert_int_equal(copy(&out, &(struct bytes){ &file, way[i], 0, false }, &rules), 0);
 		assert_int_equal(out.len, good.len);
 		assert_memory_equal(out.data, good.data, good.len);
 		buf_release(&out);
 		if (way[i].step != 1)
-			refuse(copy, from, way[i], &rules);
+			refuse(copy, &file, way[i], &rules);
 	}
 	/* What grows meanwhile has the same values. */
 	assert_int_equal(look(&still, &(struct bytes){ .file = &file }, NULL), 0);
 	assert_int_equal(look(&grown, &(struct bytes){ &file, { .step = 5, .growing = true }, 0, false }, NULL), 0);
 	assert_int_equal(grown.len, still.len);
 	assert_memory_equal(grown.data + WHOLE, still.data + WHOLE, still.len - WHOLE);
-	pm_zstd_free(z);
 	buf_release(&still);
 	buf_release(&grown);
 	buf_release(&file);
-	buf_release(&packed);
 	buf_release(&good);
 }
 

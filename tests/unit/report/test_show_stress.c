@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
+#include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/test.h"
 
 static uint64_t seed;
@@ -226,7 +227,7 @@ static unsigned run(struct builder *b, const struct sink_ops *ops, enum export_l
 	assert_true(export.fd >= 0);
 	exporter_init(&x, ops, &export);
 	x.sink.recording = "stress";
-	assert_int_equal(pm_input_memory(&in, b->file.data, b->file.len), 0);
+	assert_int_equal(input_memory(&in, b->file.data, b->file.len), 0);
 	assert_int_equal(pm_reader_open(&reader, &in, &e), 0);
 	err = pipeline_run(&config, reader, &x.sink, &result, &e);
 	assert_true(!err || e.text[0]);
