@@ -1,6 +1,6 @@
 /*
- * The numbers of a recording, chunk by chunk: heads, and the blocks of the groups that the caller selected. Each group
- * goes on from its row in the chunk before. The reader says which frames are chunks, and makes damage of what is lost.
+ * The numbers of a recording, chunk by chunk: heads, and the blocks of the groups that the caller selected. Each
+ * group goes on from its row in the chunk before. The reader says which frames are chunks, and what is lost.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct chunk_reader {
 	void *wanted_ctx;
 
 	enum chunk_stage stage;
-	struct frame_head frame; /* of the chunk at hand */
+	struct frame_head frame; /* of the current chunk */
 	struct chunk_head head;
 	struct chunk_base base;
 	struct pm_chunk chunk;
@@ -38,7 +38,7 @@ struct chunk_reader {
 	uint32_t retired, forgotten; /* of struct model_ids: released */
 
 	uint64_t chunks;        /* so far */
-	uint64_t values, asked; /* decoded so far; in the chunk at hand */
+	uint64_t values, asked; /* decoded so far; in the current chunk */
 	uint64_t groups_room;   /* that heads of chunks may still name */
 	bool last_decoded;      /* the previous chunk was */
 	bool hole;              /* there is damage after the last chunk that was decoded */
@@ -67,8 +67,8 @@ struct chunk_loss {
 	uint32_t unknown, blocks, groups;
 	char sources[80]; /* of these groups */
 };
-/* Decodes the blocks of the chunk at hand into r->chunk. `budget`: values that all chunks so far may have. 0; -EBADMSG
- * and -E2BIG if it breaks a rule or the limits; -ENOMEM. */
+/* Decodes the blocks of the current chunk into r->chunk. `budget`: values that all chunks so far may have. 0;
+ * -EBADMSG and -E2BIG if it breaks a rule or the limits; -ENOMEM. */
 int chunk_reader_decode(struct chunk_reader *r, const uint8_t *payload, uint64_t budget, struct chunk_loss *loss);
 /* After that: nothing of it is lost, or at least one group is left. */
 void chunk_reader_keep(struct chunk_reader *r, const struct chunk_loss *loss);

@@ -19,25 +19,10 @@ __asm__(".section .rodata\n"
 	".previous\n");
 /* clang-format on */
 
-/* How repetitions are compressed. Hashes of 5 bytes, and no search by SIMD, find the same matches on every machine,
- * so that files are identical; 8 % less than level 3 in 1.3 times its time. Level 19 would save another 6 %, but
- * takes 30 times as long with this dictionary. */
-static const struct {
-	ZSTD_cParameter key;
-	int value;
-} known_parameters[] = {
-	{ ZSTD_c_windowLog, 17 },          { ZSTD_c_hashLog, 14 }, { ZSTD_c_chainLog, 16 },
-	{ ZSTD_c_searchLog, 4 },           { ZSTD_c_minMatch, 5 }, { ZSTD_c_strategy, ZSTD_lazy2 },
-#if ZSTD_VERSION_NUMBER >= 10501
-	{ ZSTD_c_experimentalParam14, 2 }, /* ZSTD_c_useRowMatchFinder: ZSTD_ps_disable */
-#endif
-};
-#define KNOWN_MOST  65536 /* bytes that the window holds beside the dictionary */
-#define KNOWN_LEVEL 3     /* of what is longer; above it, what SIMD finds is not what other machines find */
+#define KNOWN_LEVEL 3 /* of repetitions; above it, what SIMD finds is not what other machines find */
 
 struct pm_zstd {
 	ZSTD_CCtx *c;
-	ZSTD_CCtx *known; /* of repetitions: its tables are large, and stay */
 	ZSTD_DCtx *d;
 };
 
@@ -50,7 +35,6 @@ void pm_zstd_free(struct pm_zstd *z)
 {
 	if (z) {
 		ZSTD_freeCCtx(z->c);
-		ZSTD_freeCCtx(z->known);
 		ZSTD_freeDCtx(z->d);
 	}
 	free(z);
@@ -78,50 +62,10 @@ int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, s
 	return compress_with(z, NULL, 0, in, len, level, out);
 }
 
-/* 0 or an error of zstd. */
-static size_t know(ZSTD_CCtx *c)
-{
-	size_t n = 0;
-
-	ZSTD_CCtx_reset(c, ZSTD_reset_session_and_parameters);
-	for (size_t i = 0; i < sizeof(known_parameters) / sizeof(known_parameters[0]) && !ZSTD_isError(n); i++)
-		n = ZSTD_CCtx_setParameter(c, known_parameters[i].key, known_parameters[i].value);
-	return ZSTD_isError(n) ? n :
-				 ZSTD_CCtx_refPrefix(c, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary));
-}
-
-int pm_zstd_warm(struct pm_zstd *z)
-{
-	ZSTD_inBuffer in = { "", 0, 0 };
-	ZSTD_outBuffer out = { &in, 0, 0 };
-
-	ZSTD_freeCCtx(z->c);
-	z->c = NULL;
-	if (z->known)
-		return 0;
-	z->known = ZSTD_createCCtx();
-	return !z->known || ZSTD_isError(know(z->known)) ||
-			       ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(z->known, KNOWN_MOST)) ||
-			       ZSTD_isError(ZSTD_compressStream2(z->known, &out, &in, ZSTD_e_continue)) ?
-		       -ENOMEM :
-		       0;
-}
-
 int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out)
 {
-	size_t n, bound = ZSTD_compressBound(len), known = (size_t)(pm_dictionary_end - pm_dictionary);
-
-	if (len > KNOWN_MOST)
-		return compress_with(z, pm_dictionary, known, in, len, KNOWN_LEVEL, out);
-	if ((!z->known && pm_zstd_warm(z)) || buf_reserve(out, bound))
-		return -ENOMEM;
-	n = know(z->known);
-	if (!ZSTD_isError(n))
-		n = ZSTD_compress2(z->known, out->data + out->len, bound, len ? in : "", len);
-	if (ZSTD_isError(n))
-		return -ENOMEM;
-	out->len += n;
-	return 0;
+	return compress_with(z, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary), in, len, KNOWN_LEVEL,
+			     out);
 }
 
 static int decompress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,

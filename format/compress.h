@@ -17,8 +17,6 @@ void pm_zstd_free(struct pm_zstd *z);
 int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out);
 /* The same with the frozen dictionary (SPEC.md, "Repetition"). */
 int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out);
-/* Takes now the memory that repetitions need, and gives back what other uses took. 0 or -ENOMEM. */
-int pm_zstd_warm(struct pm_zstd *z);
 int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);
 extern const unsigned char pm_dictionary[], pm_dictionary_end[];
 /* Appends the `raw_len` bytes of the frame. The input must be one frame that declares this size; callers first

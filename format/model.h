@@ -73,44 +73,48 @@ struct pm_scale {
 /* Whether parse_double() accepts the text, and it is above 0. */
 bool pm_scale_good(const char *text);
 
+/* Rows of keys of maps: the name here, the number in files, the kind of the value, and a stable id for json. */
+#define PM_KEY_NUMBER(key, number, kind, name) key = number,
+
 /* Keys of pm_counter.attrs. */
-enum pm_counter_key {
-	PM_COUNTER_HELP = 1,             /* text: one sentence */
-	PM_COUNTER_REQUESTED = 2,        /* bool: the user named it; shown by default */
-	PM_COUNTER_FAMILY = 3,           /* text: counters that a formula's wildcard matches */
-	PM_COUNTER_MEMBER = 4,           /* text: the member of the family ("C1") */
-	PM_COUNTER_FROM_ZERO = 5,        /* bool: it was 0 when its instance was added */
-	PM_COUNTER_LANE = 6,             /* u64: place among the counters of its family that form one value */
-	PM_COUNTER_ABOVE = 7,            /* f64: a lane of a histogram counts what is above this, */
-	PM_COUNTER_UP_TO = 8,            /* f64: and at most this */
-	PM_COUNTER_BOUND_UNIT = 9,       /* text: the unit of both */
-	PM_COUNTER_PERF_ATTR = 10,       /* bytes: the whole perf_event_attr, in the byte order of the machine */
-	PM_COUNTER_PERF_PMU = 11,        /* text: name of the PMU */
-	PM_COUNTER_PERF_EVENT = 12,      /* text: the canonical event text */
-	PM_COUNTER_PERF_GROUP = 13,      /* u64: number of the event group it was opened in */
-	PM_COUNTER_PERF_POSITION = 14,   /* u64: place in that group, 0 = leader */
-	PM_COUNTER_PERF_WEAK = 15,       /* bool */
-	PM_COUNTER_PERF_PINNED = 16,     /* bool */
-	PM_COUNTER_PERF_PER_PKG = 17,    /* bool: counted on one CPU of each package */
-	PM_COUNTER_PERF_SNAPSHOT = 18,   /* bool: take no differences */
-	PM_COUNTER_PERF_PERCORE = 19,    /* bool */
-	PM_COUNTER_PERF_WILDCARD = 20,   /* u64: number of the wildcard that it came from */
-	PM_COUNTER_PERF_METRIC_ID = 21,  /* text: its id in a metric's formula */
-	PM_COUNTER_PERF_GROUP_NAME = 22, /* text */
-	PM_COUNTER_PERF_USER_TEXT = 23,  /* text: the event as the user wrote it, if it is technical */
-	PM_COUNTER_PERF_PARSED = 24,     /* u64: place in the user's list, the order of output */
-	PM_COUNTER_PERF_INVALID = 25,    /* u64: pm_reason why it could not be opened at all */
-	PM_COUNTER_PERF_BPF = 26,        /* text: counted by BPF: "program 12" (while that ran), "shared" with
-	                                 * other recorders or "alone", "cgroups" */
-	PM_COUNTER_ADDED = 30,           /* text: made by --add; scope of its column: cpu, core, package */
-	PM_COUNTER_ADD_FORMAT = 31,      /* text: raw, delta, percent, average */
-	PM_COUNTER_ADD_TYPE = 32,        /* text: cycles, seconds, usec, txtal_time, tcore_clock; absent: a count */
-	PM_COUNTER_SHIFT = 33,           /* u64: a lane of one number: counts value * 2^shift */
-	PM_COUNTER_DEVICES = 100,        /* text: devices of an interrupt line; may name interfaces */
-	PM_COUNTER_PERF_PROGRAM = 101,   /* text: name of the BPF program in which it was counted */
-	PM_COUNTER_PERF_FILTER = 200,    /* text: tracepoint filter */
-	PM_COUNTER_PERF_CGROUP = 201,    /* text: cgroup that it counts */
-};
+/* clang-format off */
+#define PM_COUNTER_KEYS(X) \
+	X(PM_COUNTER_HELP, 1, TEXT, "help") /* one sentence */ \
+	X(PM_COUNTER_REQUESTED, 2, BOOL, "requested") /* the user named it; shown by default */ \
+	X(PM_COUNTER_FAMILY, 3, TEXT, "family") /* counters that a formula's wildcard matches */ \
+	X(PM_COUNTER_MEMBER, 4, TEXT, "member") /* the member of the family ("C1") */ \
+	X(PM_COUNTER_FROM_ZERO, 5, BOOL, "from_zero") /* it was 0 when its instance was added */ \
+	X(PM_COUNTER_LANE, 6, U64, "lane") /* place among the counters of its family that form one value */ \
+	X(PM_COUNTER_ABOVE, 7, F64, "above") /* a lane of a histogram counts what is above this, */ \
+	X(PM_COUNTER_UP_TO, 8, F64, "up_to") /* and at most this */ \
+	X(PM_COUNTER_BOUND_UNIT, 9, TEXT, "bound_unit") /* the unit of both */ \
+	X(PM_COUNTER_PERF_ATTR, 10, BYTES, "perf_attr") /* the whole perf_event_attr, in the byte order of the machine */ \
+	X(PM_COUNTER_PERF_PMU, 11, TEXT, "perf_pmu") /* name of the PMU */ \
+	X(PM_COUNTER_PERF_EVENT, 12, TEXT, "perf_event") /* the canonical event text */ \
+	X(PM_COUNTER_PERF_GROUP, 13, U64, "perf_group") /* number of the event group it was opened in */ \
+	X(PM_COUNTER_PERF_POSITION, 14, U64, "perf_position") /* place in that group, 0 = leader */ \
+	X(PM_COUNTER_PERF_WEAK, 15, BOOL, "perf_weak") \
+	X(PM_COUNTER_PERF_PINNED, 16, BOOL, "perf_pinned") \
+	X(PM_COUNTER_PERF_PER_PKG, 17, BOOL, "perf_per_pkg") /* counted on one CPU of each package */ \
+	X(PM_COUNTER_PERF_SNAPSHOT, 18, BOOL, "perf_snapshot") /* take no differences */ \
+	X(PM_COUNTER_PERF_PERCORE, 19, BOOL, "perf_percore") \
+	X(PM_COUNTER_PERF_WILDCARD, 20, U64, "perf_wildcard") /* number of the wildcard that it came from */ \
+	X(PM_COUNTER_PERF_METRIC_ID, 21, TEXT, "perf_metric_id") /* its id in a metric's formula */ \
+	X(PM_COUNTER_PERF_GROUP_NAME, 22, TEXT, "perf_group_name") \
+	X(PM_COUNTER_PERF_USER_TEXT, 23, TEXT, "perf_user_text") /* the event as the user wrote it, if it is technical */ \
+	X(PM_COUNTER_PERF_PARSED, 24, U64, "perf_parsed") /* place in the user's list, the order of output */ \
+	X(PM_COUNTER_PERF_INVALID, 25, U64, "perf_invalid") /* pm_reason why it could not be opened at all */ \
+	X(PM_COUNTER_PERF_BPF, 26, TEXT, "perf_bpf") /* how BPF counted it: "program 12", "shared", "alone", "cgroups" */ \
+	X(PM_COUNTER_ADDED, 30, TEXT, "added") /* made by --add; scope of its column: cpu, core, package */ \
+	X(PM_COUNTER_ADD_FORMAT, 31, TEXT, "add_format") /* raw, delta, percent, average */ \
+	X(PM_COUNTER_ADD_TYPE, 32, TEXT, "add_type") /* cycles, seconds, usec, txtal_time, tcore_clock; absent: a count */ \
+	X(PM_COUNTER_SHIFT, 33, U64, "shift") /* a lane of one number: counts value * 2^shift */ \
+	X(PM_COUNTER_DEVICES, 100, TEXT, "devices") /* devices of an interrupt line; may name interfaces */ \
+	X(PM_COUNTER_PERF_PROGRAM, 101, TEXT, "perf_program") /* name of the BPF program in which it was counted */ \
+	X(PM_COUNTER_PERF_FILTER, 200, TEXT, "perf_filter") /* tracepoint filter */ \
+	X(PM_COUNTER_PERF_CGROUP, 201, TEXT, "perf_cgroup") /* cgroup that it counts */
+/* clang-format on */
+enum pm_counter_key { PM_COUNTER_KEYS(PM_KEY_NUMBER) };
 
 struct pm_counter {
 	uint32_t id;
@@ -163,20 +167,22 @@ enum pm_kind {
 };
 
 /* Keys of pm_instance.attrs. */
-enum pm_instance_key {
-	PM_INSTANCE_NAME = 1,          /* text: technical name: a PMU, a thermal zone, the pseudonym "task-3" */
-	PM_INSTANCE_CPUS = 2,          /* text: CPUs it belongs to, list notation */
-	PM_INSTANCE_LEVEL = 3,         /* u64: cache level */
-	PM_INSTANCE_LAYER = 4,         /* u64: 1: a device that stands on others, which count the same */
-	PM_INSTANCE_DEVICE_PATH = 100, /* text: where it is connected, if that identifies the machine */
-	PM_INSTANCE_PID = 200,         /* u64 */
-	PM_INSTANCE_TID = 201,         /* u64 */
-	PM_INSTANCE_COMM = 202,        /* text */
-	PM_INSTANCE_CGROUP = 203,      /* text: path */
-	PM_INSTANCE_PARENT = 204,      /* u64: pid of the parent */
-	PM_INSTANCE_PARENT_COMM = 205, /* text: its name */
-	PM_INSTANCE_ARGUMENTS = 206,   /* text: command line of a process */
-};
+/* clang-format off */
+#define PM_INSTANCE_KEYS(X) \
+	X(PM_INSTANCE_NAME, 1, TEXT, "name") /* technical name: a PMU, a thermal zone, the pseudonym "task-3" */ \
+	X(PM_INSTANCE_CPUS, 2, TEXT, "cpus") /* CPUs it belongs to, list notation */ \
+	X(PM_INSTANCE_LEVEL, 3, U64, "level") /* cache level */ \
+	X(PM_INSTANCE_LAYER, 4, U64, "layer") /* 1: a device that stands on others, which count the same */ \
+	X(PM_INSTANCE_DEVICE_PATH, 100, TEXT, "device_path") /* where it is connected, if that identifies the machine */ \
+	X(PM_INSTANCE_PID, 200, U64, "pid") \
+	X(PM_INSTANCE_TID, 201, U64, "tid") \
+	X(PM_INSTANCE_COMM, 202, TEXT, "comm") \
+	X(PM_INSTANCE_CGROUP, 203, TEXT, "cgroup") /* path */ \
+	X(PM_INSTANCE_PARENT, 204, U64, "parent") /* pid of the parent */ \
+	X(PM_INSTANCE_PARENT_COMM, 205, TEXT, "parent_comm") /* its name */ \
+	X(PM_INSTANCE_ARGUMENTS, 206, TEXT, "arguments") /* command line of a process */
+/* clang-format on */
+enum pm_instance_key { PM_INSTANCE_KEYS(PM_KEY_NUMBER) };
 
 struct pm_instance {
 	uint32_t id;
@@ -288,20 +294,22 @@ const struct pm_cpu *pm_topology_cpu(const struct pm_topology *t, uint32_t cpu);
 
 /* ---- PMU descriptions, probe results, one-time values, events ---- */
 
-enum pm_pmu_key {
-	PM_PMU_NAME = 1,            /* text */
-	PM_PMU_TYPE = 2,            /* u64: attr.type */
-	PM_PMU_IDENTIFIER = 3,      /* text */
-	PM_PMU_CPUMASK = 4,         /* text */
-	PM_PMU_ASSOCIATED_CPUS = 5, /* text */
-	PM_PMU_CPUS = 6,            /* text */
-	PM_PMU_FORMATS = 7,         /* array of [name, text] */
-	PM_PMU_EVENTS = 8,          /* array of [name, text, scale or "", unit or "", flags] */
-	PM_PMU_CAPS = 9,            /* array of [name, text] */
-	PM_PMU_FILES = 10,          /* array of [name, text]: other files ("peer", "mux interval") */
-	PM_PMU_COUNTERS = 11,       /* u64: programmable counters found by probing */
-	PM_PMU_REFUSED = 12,        /* u64: pm_reason why its default events were not recorded */
-};
+/* clang-format off */
+#define PM_PMU_KEYS(X) \
+	X(PM_PMU_NAME, 1, TEXT, "name") \
+	X(PM_PMU_TYPE, 2, U64, "type") /* attr.type */ \
+	X(PM_PMU_IDENTIFIER, 3, TEXT, "identifier") \
+	X(PM_PMU_CPUMASK, 4, TEXT, "cpumask") \
+	X(PM_PMU_ASSOCIATED_CPUS, 5, TEXT, "associated_cpus") \
+	X(PM_PMU_CPUS, 6, TEXT, "cpus") \
+	X(PM_PMU_FORMATS, 7, ARRAY, "formats") /* of [name, text] */ \
+	X(PM_PMU_EVENTS, 8, ARRAY, "events") /* of [name, text, scale or "", unit or "", flags] */ \
+	X(PM_PMU_CAPS, 9, ARRAY, "caps") /* of [name, text] */ \
+	X(PM_PMU_FILES, 10, ARRAY, "files") /* of [name, text]: other files ("peer", "mux interval") */ \
+	X(PM_PMU_COUNTERS, 11, U64, "counters") /* programmable counters found by probing */ \
+	X(PM_PMU_REFUSED, 12, U64, "refused") /* pm_reason why its default events were not recorded */
+/* clang-format on */
+enum pm_pmu_key { PM_PMU_KEYS(PM_KEY_NUMBER) };
 
 struct pm_pmu {
 	struct pm_map attrs;
@@ -373,27 +381,29 @@ enum pm_event_type {
 	PM_EVENT_NOTE = 15, /* a remark of the recorder */
 };
 
-enum pm_event_key {
-	PM_EVENT_KEY_COUNT = 1,       /* u64: lost ticks */
-	PM_EVENT_KEY_SINCE = 2,       /* u64: CLOCK_MONOTONIC ns at which the loss began */
-	PM_EVENT_KEY_CPU = 3,         /* u64 */
-	PM_EVENT_KEY_STEP = 4,        /* s64 or u64: ns that the clock jumped */
-	PM_EVENT_KEY_SOURCE = 5,      /* text */
-	PM_EVENT_KEY_REASON = 6,      /* u64: pm_reason */
-	PM_EVENT_KEY_INSTANCE = 7,    /* u64: instance id */
-	PM_EVENT_KEY_RUN = 8,         /* u64 */
-	PM_EVENT_KEY_EXIT = 9,        /* u64: exit status */
-	PM_EVENT_KEY_SIGNAL = 10,     /* u64 */
-	PM_EVENT_KEY_USER_NS = 11,    /* u64: child's user time */
-	PM_EVENT_KEY_SYSTEM_NS = 12,  /* u64 */
-	PM_EVENT_KEY_MAXRSS = 13,     /* u64: bytes */
-	PM_EVENT_KEY_RUSAGE = 14,     /* array of u64: minflt majflt inblock oublock nvcsw nivcsw */
-	PM_EVENT_KEY_NOTE = 15,       /* text by the recorder */
-	PM_EVENT_KEY_ELAPSED_NS = 16, /* u64: the child's elapsed time by CLOCK_MONOTONIC */
-	PM_EVENT_KEY_COUNTER = 17,    /* u64: id of the counter that was enabled or disabled */
-	PM_EVENT_KEY_TEXT = 200,      /* text: a marker's text */
-	PM_EVENT_KEY_PID = 201,       /* u64 */
-};
+/* clang-format off */
+#define PM_EVENT_KEYS(X) \
+	X(PM_EVENT_KEY_COUNT, 1, U64, "count") /* lost ticks */ \
+	X(PM_EVENT_KEY_SINCE, 2, U64, "since") /* CLOCK_MONOTONIC ns at which the loss began */ \
+	X(PM_EVENT_KEY_CPU, 3, U64, "cpu") \
+	X(PM_EVENT_KEY_STEP, 4, S64, "step") /* ns that the clock jumped */ \
+	X(PM_EVENT_KEY_SOURCE, 5, TEXT, "source") \
+	X(PM_EVENT_KEY_REASON, 6, U64, "reason") /* pm_reason */ \
+	X(PM_EVENT_KEY_INSTANCE, 7, U64, "instance") /* instance id */ \
+	X(PM_EVENT_KEY_RUN, 8, U64, "run") \
+	X(PM_EVENT_KEY_EXIT, 9, U64, "exit") /* exit status */ \
+	X(PM_EVENT_KEY_SIGNAL, 10, U64, "signal") \
+	X(PM_EVENT_KEY_USER_NS, 11, U64, "user_ns") /* child's user time */ \
+	X(PM_EVENT_KEY_SYSTEM_NS, 12, U64, "system_ns") \
+	X(PM_EVENT_KEY_MAXRSS, 13, U64, "maxrss") /* bytes */ \
+	X(PM_EVENT_KEY_RUSAGE, 14, ARRAY, "rusage") /* of u64: minflt majflt inblock oublock nvcsw nivcsw */ \
+	X(PM_EVENT_KEY_NOTE, 15, TEXT, "note") /* text by the recorder */ \
+	X(PM_EVENT_KEY_ELAPSED_NS, 16, U64, "elapsed_ns") /* the child's elapsed time by CLOCK_MONOTONIC */ \
+	X(PM_EVENT_KEY_COUNTER, 17, U64, "counter") /* id of the counter that was enabled or disabled */ \
+	X(PM_EVENT_KEY_TEXT, 200, TEXT, "text") /* a marker's text */ \
+	X(PM_EVENT_KEY_PID, 201, U64, "pid")
+/* clang-format on */
+enum pm_event_key { PM_EVENT_KEYS(PM_KEY_NUMBER) };
 
 struct pm_event {
 	enum pm_event_type type;
@@ -408,52 +418,54 @@ const char *pm_event_name(enum pm_event_type type);
 
 /* ---- the header ---- */
 
-enum pm_header_key {
-	PM_HEADER_TOOL = 1,              /* text: "pmrec 0.1.0" */
-	PM_HEADER_FORMAT_MINOR = 2,      /* u64 */
-	PM_HEADER_COMPATIBLE = 3,        /* u64: feature bits that a reader may ignore */
-	PM_HEADER_INCOMPATIBLE = 4,      /* u64: feature bits that a reader must know */
-	PM_HEADER_ARCH = 5,              /* text: "x86_64" */
-	PM_HEADER_KERNEL = 6,            /* text: uname release */
-	PM_HEADER_OS = 7,                /* text: PRETTY_NAME */
-	PM_HEADER_CPU_VENDOR = 8,        /* text */
-	PM_HEADER_CPU_MODEL = 9,         /* text: brand string or implementer/part */
-	PM_HEADER_CPU_ID = 10,           /* text: as in perf's mapfile: GenuineIntel-6-55-7, or the MIDR */
-	PM_HEADER_MICROCODE = 11,        /* text */
-	PM_HEADER_HYPERVISOR = 12,       /* text: "kvm", absent on bare metal */
-	PM_HEADER_INTERVAL = 13,         /* u64: ns between ticks; 0: no interval, start and end only */
-	PM_HEADER_CLOCK_COUNTER = 14,    /* text: "tsc", "cntvct", absent: not readable */
-	PM_HEADER_CLOCK_COUNTER_HZ = 15, /* u64 */
-	PM_HEADER_TICK_HZ = 16,          /* u64: USER_HZ */
-	PM_HEADER_PAGE_SIZE = 17,        /* u64 */
-	PM_HEADER_TARGET = 18,           /* text: "system", "command", "pid", "tid", "cgroup", "cpu" */
-	PM_HEADER_PRIVACY = 19,          /* text: strict, default, full */
-	PM_HEADER_EMULATED = 20,         /* bool: recorded under --root */
-	PM_HEADER_SOURCES = 21,          /* array of text: sources that recorded */
-	PM_HEADER_HISTORY = 22,          /* array of text: what cut, merge, redact did */
-	PM_HEADER_MEMORY = 23,           /* u64: MemTotal in bytes */
-	PM_HEADER_PARANOID = 24,         /* s64/u64: perf_event_paranoid */
-	PM_HEADER_NMI_WATCHDOG = 25,     /* u64 */
-	PM_HEADER_SCALED = 26,           /* bool: false with --no-scale */
-	PM_HEADER_CPUS = 27,             /* text: CPUs of -C */
-	PM_HEADER_LITTLE_ENDIAN = 28,    /* bool: byte order of raw structures (perf attrs, PCI config) */
-	PM_HEADER_SMT = 29,              /* text: contents of cpu/smt/control */
-	PM_HEADER_RUNS = 30,             /* u64: -r */
-	PM_HEADER_METRICS = 31,          /* array: metrics of -M: names of known ones, or texts: pm_metric_field */
-	PM_HEADER_REDACTED = 32,         /* array of text: classes that were redacted: machine, person, time */
-	PM_HEADER_METRIC_WORDS = 33,     /* array of text: names and groups of metrics in -M */
-	PM_HEADER_HOST = 100,            /* text: node name */
-	PM_HEADER_BOOT_ID = 101,         /* text; strict privacy leaves it out */
-	PM_HEADER_PRODUCT = 102,         /* text: DMI vendor and product, not serials */
-	PM_HEADER_BIOS = 103,            /* text */
-	PM_HEADER_MACHINE_ID = 104,      /* text: of /etc/machine-id; strict privacy leaves it out */
-	PM_HEADER_COMMAND = 200,         /* text: argv[0] of the command */
-	PM_HEADER_ARGUMENTS = 201,       /* array of text: the rest of the command */
-	PM_HEADER_CMDLINE = 202,         /* text: kernel command line */
-	PM_HEADER_LABELS = 203,          /* array of [key, value] */
-	PM_HEADER_USER = 204,            /* text */
-	PM_HEADER_PMREC_ARGS = 205,      /* array of text: pmrec's arguments */
-};
+/* clang-format off */
+#define PM_HEADER_KEYS(X) \
+	X(PM_HEADER_TOOL, 1, TEXT, "tool") /* "pmrec 0.1.0" */ \
+	X(PM_HEADER_FORMAT_MINOR, 2, U64, "format_minor") \
+	X(PM_HEADER_COMPATIBLE, 3, U64, "compatible") /* feature bits that a reader may ignore */ \
+	X(PM_HEADER_INCOMPATIBLE, 4, U64, "incompatible") /* feature bits that a reader must know */ \
+	X(PM_HEADER_ARCH, 5, TEXT, "arch") /* "x86_64" */ \
+	X(PM_HEADER_KERNEL, 6, TEXT, "kernel") /* uname release */ \
+	X(PM_HEADER_OS, 7, TEXT, "os") /* PRETTY_NAME */ \
+	X(PM_HEADER_CPU_VENDOR, 8, TEXT, "cpu_vendor") \
+	X(PM_HEADER_CPU_MODEL, 9, TEXT, "cpu_model") /* brand string or implementer/part */ \
+	X(PM_HEADER_CPU_ID, 10, TEXT, "cpu_id") /* as in perf's mapfile: GenuineIntel-6-55-7, or the MIDR */ \
+	X(PM_HEADER_MICROCODE, 11, TEXT, "microcode") \
+	X(PM_HEADER_HYPERVISOR, 12, TEXT, "hypervisor") /* "kvm", absent on bare metal */ \
+	X(PM_HEADER_INTERVAL, 13, U64, "interval") /* ns between ticks; 0: no interval, start and end only */ \
+	X(PM_HEADER_CLOCK_COUNTER, 14, TEXT, "clock_counter") /* "tsc", "cntvct", absent: not readable */ \
+	X(PM_HEADER_CLOCK_COUNTER_HZ, 15, U64, "clock_counter_hz") \
+	X(PM_HEADER_TICK_HZ, 16, U64, "tick_hz") /* USER_HZ */ \
+	X(PM_HEADER_PAGE_SIZE, 17, U64, "page_size") \
+	X(PM_HEADER_TARGET, 18, TEXT, "target") /* "system", "command", "pid", "tid", "cgroup", "cpu" */ \
+	X(PM_HEADER_PRIVACY, 19, TEXT, "privacy") /* strict, default, full */ \
+	X(PM_HEADER_EMULATED, 20, BOOL, "emulated") /* recorded under --root */ \
+	X(PM_HEADER_SOURCES, 21, ARRAY, "sources") /* of text: sources that recorded */ \
+	X(PM_HEADER_HISTORY, 22, ARRAY, "history") /* of text: what cut, merge, redact did */ \
+	X(PM_HEADER_MEMORY, 23, U64, "memory") /* MemTotal in bytes */ \
+	X(PM_HEADER_PARANOID, 24, S64, "paranoid") /* perf_event_paranoid */ \
+	X(PM_HEADER_NMI_WATCHDOG, 25, U64, "nmi_watchdog") \
+	X(PM_HEADER_SCALED, 26, BOOL, "scaled") /* false with --no-scale */ \
+	X(PM_HEADER_CPUS, 27, TEXT, "cpus") /* CPUs of -C */ \
+	X(PM_HEADER_LITTLE_ENDIAN, 28, BOOL, "little_endian") /* byte order of raw structures (perf attrs, PCI config) */ \
+	X(PM_HEADER_SMT, 29, TEXT, "smt") /* contents of cpu/smt/control */ \
+	X(PM_HEADER_RUNS, 30, U64, "runs") /* -r */ \
+	X(PM_HEADER_METRICS, 31, ARRAY, "metrics") /* metrics of -M: names of known ones, or texts: pm_metric_field */ \
+	X(PM_HEADER_REDACTED, 32, ARRAY, "redacted") /* of text: classes that were redacted: machine, person, time */ \
+	X(PM_HEADER_METRIC_WORDS, 33, ARRAY, "metric_words") /* of text: names and groups of metrics in -M */ \
+	X(PM_HEADER_HOST, 100, TEXT, "host") /* node name */ \
+	X(PM_HEADER_BOOT_ID, 101, TEXT, "boot_id") /* text; strict privacy leaves it out */ \
+	X(PM_HEADER_PRODUCT, 102, TEXT, "product") /* DMI vendor and product, not serials */ \
+	X(PM_HEADER_BIOS, 103, TEXT, "bios") \
+	X(PM_HEADER_MACHINE_ID, 104, TEXT, "machine_id") /* of /etc/machine-id; strict privacy leaves it out */ \
+	X(PM_HEADER_COMMAND, 200, TEXT, "command") /* argv[0] of the command */ \
+	X(PM_HEADER_ARGUMENTS, 201, ARRAY, "arguments") /* of text: the rest of the command */ \
+	X(PM_HEADER_CMDLINE, 202, TEXT, "cmdline") /* kernel command line */ \
+	X(PM_HEADER_LABELS, 203, ARRAY, "labels") /* of [key, value] */ \
+	X(PM_HEADER_USER, 204, TEXT, "user") \
+	X(PM_HEADER_PMREC_ARGS, 205, ARRAY, "pmrec_args") /* of text: pmrec's arguments */
+/* clang-format on */
+enum pm_header_key { PM_HEADER_KEYS(PM_KEY_NUMBER) };
 
 /* The texts of a metric of the user's in PM_HEADER_METRICS. */
 enum pm_metric_field {

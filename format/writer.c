@@ -44,21 +44,21 @@ struct writer_group {
 	uint32_t chain; /* `last` is a row of these chunks, or was taken over from one; 0: there is no `last` */
 };
 
-/* How much of the model is in the file. */
-struct written {
-	bool header_valid;
-	struct pm_map header;
-	uint32_t topology, counters, strings, pmus, probes, configs, config_changes;
-	uint32_t last_instance, last_group;                    /* ids */
-	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids */
-	size_t *config_instances; /* by index: how many instances the written entry had */
-	uint32_t config_cap;
-};
-
 /* What was defined before a place in the file. */
 struct defined {
 	uint64_t offset;
 	uint32_t counters, strings, last_instance, last_group;
+};
+
+/* How much of the model is in the file. */
+struct written {
+	bool header_valid;
+	struct pm_map header;
+	struct defined members;
+	uint32_t topology, pmus, probes, configs, config_changes;
+	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids */
+	size_t *config_instances; /* by index: how many instances the written entry had */
+	uint32_t config_cap;
 };
 
 struct pm_writer {
@@ -329,61 +329,21 @@ static int group_continues(struct pm_writer *w, const struct pm_group *g)
 
 /* ---- definitions ---- */
 
-static void clear(struct pm_writer *w)
-{
-	buf_clear(&w->body);
-}
-
 /* Writes the body unless it is one of `empty` bytes, which has nothing in it. */
 static int list_frame(struct pm_writer *w, unsigned type, bool repeated, size_t empty)
 {
 	return w->body.err || w->body.len > empty ? body_frame(w, type, repeated, false) : 0;
 }
 
-static int schema(struct pm_writer *w, struct span counters, struct span groups, struct span strings,
-		  struct retired retired, bool repeated)
-{
-	int err = 0;
-
-	while (!err &&
-	       (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to || retired.n)) {
-		clear(w);
-		encode_schema(&w->body, w->config.model, &counters, &groups, &strings, &retired, repeated);
-		err = list_frame(w, PM_FRAME_SCHEMA, repeated, 1);
-	}
-	return err;
-}
-
-static int instances(struct pm_writer *w, struct span all, struct retired retired, bool repeated)
-{
-	int err = 0;
-
-	while (!err && (all.from < all.to || retired.n)) {
-		clear(w);
-		encode_instances(&w->body, w->config.model, &all, &retired, repeated);
-		retired.n = 0;
-		err = list_frame(w, PM_FRAME_INSTANCES, repeated, 1);
-	}
-	return err;
-}
-
-/* The first of retired[] that has not been written: whatever was defined with it already says so. */
-static uint32_t unwritten(uint32_t done, const struct pm_writer *w, const struct model_ids *ids)
-{
-	return w->written.forgotten == w->config.model->caps->forgotten ? done : ids->n_kept;
-}
-
-/* Collects ids that retired after they were written as living; the caller frees them. */
+/* Collects ids up to `last` that retired after they were written as living. What was defined with the first ones
+ * already says so. */
 static int find_retired(struct pm_writer *w, const struct model_ids *ids, uint32_t done, uint32_t last, uint32_t **id,
 			struct retired *out)
 {
-	uint32_t from = unwritten(done, w, ids), n = 0;
+	uint32_t from = w->written.forgotten == w->config.model->caps->forgotten ? done : ids->n_kept, n = 0;
 
 	*out = (struct retired){ 0 };
-	*id = NULL;
-	if (from == ids->n_retired)
-		return 0;
-	*id = malloc((ids->n_retired - from) * sizeof(**id));
+	*id = malloc((ids->n_retired - from + 1) * sizeof(**id));
 	if (!*id)
 		return writer_fail(w, -ENOMEM, "definitions");
 	for (uint32_t i = from; i < ids->n_retired; i++)
@@ -391,17 +351,6 @@ static int find_retired(struct pm_writer *w, const struct model_ids *ids, uint32
 			(*id)[n++] = ids->retired[i];
 	*out = (struct retired){ .id = *id, .n = n };
 	return 0;
-}
-
-/* The retirements are written, so the model may forget them. */
-static void note_retired(struct pm_writer *w)
-{
-	struct written *x = &w->written;
-
-	pm_model_forget(w->config.model, NULL, NULL, false);
-	x->forgotten = w->config.model->caps->forgotten;
-	x->retired_instances = w->config.model->caps->instance_ids.n_retired;
-	x->retired_groups = w->config.model->caps->group_ids.n_retired;
 }
 
 static bool config_changed(const void *ctx, uint32_t index)
@@ -428,7 +377,7 @@ static int configs(struct pm_writer *w, bool repeated)
 	int err = 0;
 
 	while (!err && all.from < all.to) {
-		clear(w);
+		buf_clear(&w->body);
 		encode_config(&w->body, m, &all, chosen, w);
 		err = list_frame(w, PM_FRAME_CONFIG, repeated, 3);
 	}
@@ -454,7 +403,7 @@ static int list_frames(struct pm_writer *w, unsigned type, struct span all,
 	int err = 0;
 
 	while (!err && all.from < all.to) {
-		clear(w);
+		buf_clear(&w->body);
 		encode(&w->body, w->config.model, &all);
 		err = body_frame(w, type, repeated, false);
 	}
@@ -469,7 +418,7 @@ static int header(struct pm_writer *w)
 
 	if (x->header_valid && pm_map_equal(&m->header, &x->header))
 		return 0;
-	clear(w);
+	buf_clear(&w->body);
 	encode_header(&w->body, m);
 	err = body_frame(w, PM_FRAME_HEADER, false, false);
 	if (err)
@@ -483,7 +432,7 @@ static int topology(struct pm_writer *w, bool repeated)
 {
 	if (!w->config.model->topology.n)
 		return 0;
-	clear(w);
+	buf_clear(&w->body);
 	encode_topology(&w->body, &w->config.model->topology);
 	return body_frame(w, PM_FRAME_TOPOLOGY, repeated, false);
 }
@@ -497,41 +446,69 @@ static int topology(struct pm_writer *w, bool repeated)
 		at; \
 	})
 
+/* Writes what was defined between two places, and what has retired. Groups come with the last. */
+static int members(struct pm_writer *w, const struct defined *from, const struct defined *to, struct retired gone,
+		   struct retired gone_groups, bool repeated)
+{
+	const struct pm_model *m = w->config.model;
+	struct span counters = { from->counters, to->counters }, strings = { from->strings, to->strings };
+	struct span groups = { FIRST_NEW(m, group, n_groups, from->last_group), m->n_groups };
+	struct span instances = { FIRST_NEW(m, instance, n_instances, from->last_instance),
+				  FIRST_NEW(m, instance, n_instances, to->last_instance) };
+	int err = 0;
+
+	while (!err && (instances.from < instances.to || gone.n)) {
+		buf_clear(&w->body);
+		encode_instances(&w->body, m, &instances, &gone, repeated);
+		gone.n = 0;
+		err = list_frame(w, PM_FRAME_INSTANCES, repeated, 1);
+	}
+	while (!err && (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to ||
+			gone_groups.n)) {
+		buf_clear(&w->body);
+		encode_schema(&w->body, m, &counters, &groups, &strings, &gone_groups, repeated);
+		err = list_frame(w, PM_FRAME_SCHEMA, repeated, 1);
+	}
+	return err;
+}
+
+static struct defined all_members(const struct pm_model *m)
+{
+	return (struct defined){ 0, m->n_counters, m->n_strings, m->last_instance, m->last_group };
+}
+
 static int new_members(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
 	struct written *x = &w->written;
-	uint32_t group = FIRST_NEW(m, group, n_groups, x->last_group);
-	uint32_t instance = FIRST_NEW(m, instance, n_instances, x->last_instance);
-	uint32_t *id = NULL, kept = 0;
-	struct retired gone;
-	int err;
+	struct defined all = all_members(m);
+	SCOPED(scoped_free) uint32_t *instance = NULL;
+	SCOPED(scoped_free) uint32_t *group = NULL;
+	uint32_t first = FIRST_NEW(m, group, n_groups, x->members.last_group), kept = 0;
+	struct retired gone, gone_groups;
+	int err = find_retired(w, &m->caps->instance_ids, x->retired_instances, x->members.last_instance, &instance,
+			       &gone);
 
-	err = find_retired(w, &m->caps->instance_ids, x->retired_instances, x->last_instance, &id, &gone);
 	if (!err)
-		err = instances(w, (struct span){ instance, m->n_instances }, gone, false);
-	free(id);
-	id = NULL;
-	if (!err)
-		err = find_retired(w, &m->caps->group_ids, x->retired_groups, UINT32_MAX, &id, &gone);
-	for (uint32_t i = 0; i < gone.n && !err; i++)
-		if (!pm_model_group(m, id[i])->continued)
-			id[kept++] = id[i];
-	gone.n = kept;
-	if (!err)
-		err = schema(w, (struct span){ x->counters, m->n_counters }, (struct span){ group, m->n_groups },
-			     (struct span){ x->strings, m->n_strings }, gone, false);
-	free(id);
-	for (uint32_t i = group; i < m->n_groups && !err; i++)
+		err = find_retired(w, &m->caps->group_ids, x->retired_groups, UINT32_MAX, &group, &gone_groups);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < gone_groups.n; i++)
+		if (!pm_model_group(m, group[i])->continued)
+			group[kept++] = group[i];
+	gone_groups.n = kept;
+	err = members(w, &x->members, &all, gone, gone_groups, false);
+	for (uint32_t i = first; i < m->n_groups && !err; i++)
 		if (m->group[i].continues)
 			err = group_continues(w, &m->group[i]);
 	if (err)
 		return err;
-	x->last_instance = m->last_instance;
-	x->last_group = m->last_group;
-	x->counters = m->n_counters;
-	x->strings = m->n_strings;
-	note_retired(w);
+	x->members = all;
+	/* The retirements are written, so the model may forget them. */
+	pm_model_forget(w->config.model, NULL, NULL, false);
+	x->forgotten = m->caps->forgotten;
+	x->retired_instances = m->caps->instance_ids.n_retired;
+	x->retired_groups = m->caps->group_ids.n_retired;
 	return 0;
 }
 
@@ -569,29 +546,31 @@ int pm_writer_define(struct pm_writer *w)
 	if (!err)
 		err = note_configs(w);
 	x->config_changes = m->caps->config_changes;
-	/* A recorder's first reading comes next; the second is not to show what memory its copies need. */
-	if (!err && !w->stats.chunks && !w->config.loose && pm_zstd_warm(w->zstd))
-		err = writer_fail(w, -ENOMEM, "zstd");
+	/* What the strongest level takes is not needed any more. */
+	if (!err && !w->stats.chunks && !w->config.loose) {
+		pm_zstd_free(w->zstd);
+		w->zstd = pm_zstd_new();
+		if (!w->zstd)
+			err = writer_fail(w, -ENOMEM, "zstd");
+	}
 	return err;
 }
 
 static int repeat(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
+	struct defined all = all_members(m);
 	struct retired none = { 0 };
 	uint64_t before = w->offset;
 	int err;
 
-	clear(w);
+	buf_clear(&w->body);
 	encode_header(&w->body, m);
 	err = body_frame(w, PM_FRAME_HEADER, true, false);
 	if (!err)
 		err = topology(w, true);
 	if (!err)
-		err = instances(w, (struct span){ 0, m->n_instances }, none, true);
-	if (!err)
-		err = schema(w, (struct span){ 0, m->n_counters }, (struct span){ 0, m->n_groups },
-			     (struct span){ 0, m->n_strings }, none, true);
+		err = members(w, &(struct defined){ 0 }, &all, none, none, true);
 	if (!err)
 		err = list_frames(w, PM_FRAME_PMUS, (struct span){ 0, m->n_pmus }, encode_pmus, true);
 	if (!err)
@@ -631,23 +610,15 @@ static int repeat_if_due(struct pm_writer *w, uint64_t now_ns, bool key)
 	return err;
 }
 
-static struct defined defined_now(const struct pm_writer *w)
-{
-	const struct written *x = &w->written;
-
-	return (struct defined){ w->offset, x->counters, x->strings, x->last_instance, x->last_group };
-}
-
 /* Before a key chunk, once that is decided, repeats what was just defined. */
 static int bridge(struct pm_writer *w)
 {
-	const struct pm_model *m = w->config.model;
-	struct defined from = w->bridged, now = defined_now(w), to = w->last;
+	struct defined from = w->bridged, now = w->written.members, to = w->last;
 	struct retired none = { 0 };
 	bool copied = w->repeats && w->repeat_offset == w->offset;
 	unsigned behind = 0;
-	int err = 0;
 
+	now.offset = w->offset;
 	/* A bad sector may take the beginning of a copy of everything and what was defined before it. */
 	if (copied)
 		now.offset -= w->definitions_bytes;
@@ -669,15 +640,7 @@ static int bridge(struct pm_writer *w)
 	if (copied)
 		return 0;
 	/* What was just defined comes with the next ones; a group is written as if it did not continue another. */
-	err = instances(w,
-			(struct span){ FIRST_NEW(m, instance, n_instances, from.last_instance),
-				       FIRST_NEW(m, instance, n_instances, to.last_instance) },
-			none, true);
-	if (!err)
-		err = schema(w, (struct span){ from.counters, to.counters },
-			     (struct span){ FIRST_NEW(m, group, n_groups, from.last_group), m->n_groups },
-			     (struct span){ from.strings, to.strings }, none, true);
-	return err;
+	return members(w, &from, &to, none, none, true);
 }
 
 /* ---- events ---- */
@@ -701,7 +664,7 @@ int pm_writer_flush(struct pm_writer *w)
 
 	if (err || !w->n_events)
 		return err;
-	clear(w);
+	buf_clear(&w->body);
 	encode_events(&w->body, w->events_base_ns, w->n_events, &w->events);
 	buf_clear(&w->events);
 	w->n_events = 0;

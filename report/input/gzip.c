@@ -34,8 +34,8 @@ static void unpacking_close(void *ctx)
 	free(u);
 }
 
-/* Reads in[0..*in_len), at most to the end of a member (*ended), and writes out[0..*out_len); both lengths return what
- * was used. 0 or -errno. */
+/* Reads in[0..*in_len), at most to the end of a member (*ended), and writes out[0..*out_len); both lengths return
+ * what was used. 0 or -errno. */
 static int inflate_some(z_stream *z, const void *in, size_t *in_len, void *out, size_t *out_len, bool *ended)
 {
 	uInt room = *out_len > (64u << 20) ? 64u << 20 : (uInt)*out_len;

@@ -1,6 +1,7 @@
 /* A recording in memory as the input of a reader. */
 #pragma once
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static inline int input_memory(struct pm_input *in, const void *data, size_t len
 
 	*in = (struct pm_input){ .size = UINT64_MAX };
 	if (!m)
-		return -1;
+		return -ENOMEM;
 	*m = (struct memory){ .data = data, .len = len };
 	*in = (struct pm_input){
 		.ctx = m,
