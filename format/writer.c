@@ -63,7 +63,7 @@ struct written {
 
 struct pm_writer {
 	struct pm_writer_config config;
-	struct pm_zstd *zstd;
+	struct pm_zstd *zstd, *copies; /* what copies of definitions need is large, and stays */
 	struct error error;
 	int err; /* first failure, sticks */
 	uint64_t sequence, offset;
@@ -116,7 +116,8 @@ int pm_writer_new(struct pm_writer **out, const struct pm_writer_config *config,
 	if (!w->config.zstd_level)
 		w->config.zstd_level = 1;
 	w->zstd = pm_zstd_new();
-	if (!w->zstd) {
+	w->copies = pm_zstd_new();
+	if (!w->zstd || !w->copies) {
 		pm_writer_free(w);
 		return error_sys(e, ENOMEM, "writer");
 	}
@@ -129,6 +130,7 @@ void pm_writer_free(struct pm_writer *w)
 	if (!w)
 		return;
 	pm_zstd_free(w->zstd);
+	pm_zstd_free(w->copies);
 	pm_map_release(&w->written.header);
 	free(w->written.config_instances);
 	buf_release(&w->meta);
@@ -238,7 +240,7 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 		return writer_fail(w, -E2BIG, "definitions");
 	buf_clear(&w->packed);
 	if (w->body.len > 32 && !w->config.loose) {
-		err = repeated ? pm_zstd_compress_known(w->zstd, w->body.data, w->body.len, &w->packed) :
+		err = repeated ? pm_zstd_compress_known(w->copies, w->body.data, w->body.len, &w->packed) :
 				 pm_zstd_compress(w->zstd, w->body.data, w->body.len, level, &w->packed);
 		if (err)
 			return writer_fail(w, err, "zstd");
@@ -512,6 +514,20 @@ static int new_members(struct pm_writer *w)
 	return 0;
 }
 
+/* A recorder's first reading comes next: gives back what the strongest level took, and takes what copies need, so
+ * that the second does not show it. */
+static int settle_memory(struct pm_writer *w)
+{
+	size_t len = (size_t)(pm_dictionary_end - pm_dictionary);
+
+	pm_zstd_free(w->zstd);
+	w->zstd = pm_zstd_new();
+	buf_clear(&w->packed);
+	if (!w->zstd || pm_zstd_compress_known(w->copies, pm_dictionary, len, &w->packed))
+		return writer_fail(w, -ENOMEM, "zstd");
+	return 0;
+}
+
 int pm_writer_define(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
@@ -546,13 +562,8 @@ int pm_writer_define(struct pm_writer *w)
 	if (!err)
 		err = note_configs(w);
 	x->config_changes = m->caps->config_changes;
-	/* What the strongest level takes is not needed any more. */
-	if (!err && !w->stats.chunks && !w->config.loose) {
-		pm_zstd_free(w->zstd);
-		w->zstd = pm_zstd_new();
-		if (!w->zstd)
-			err = writer_fail(w, -ENOMEM, "zstd");
-	}
+	if (!err && !w->stats.chunks && !w->config.loose)
+		err = settle_memory(w);
 	return err;
 }
 

@@ -5,8 +5,8 @@
 #include "format/writer.h"
 
 /* Unpacks a stream around a whole recording; takes ownership of *inner. What is cut ends like a cut recording; what
- * is damaged, or follows and is neither a member nor zeros, comes as it is, so that the reader reports it. Reading fails
- * with -ENODATA if nothing could be unpacked. */
+ * is damaged, or follows and is neither a member nor zeros, comes as it is, so that the reader reports it. Reading
+ * fails with -ENODATA if nothing could be unpacked. */
 void input_gzip(struct pm_input *in, struct pm_input *inner);
 
 struct gzip_writer;
