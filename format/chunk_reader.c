@@ -8,7 +8,6 @@
 #include "common/array.h"
 #include "format/crc32c.h"
 #include "format/limits.h"
-#include "format/model_private.h"
 
 enum wanted { WANTED_UNASKED = 0, WANTED_YES, WANTED_NO };
 
@@ -187,20 +186,20 @@ static int continue_group(struct chunk_reader *r, const struct pm_group *g)
 
 int chunk_reader_regroup(struct chunk_reader *r, const struct definitions_seen *seen)
 {
-	const struct model_ids *ids = &r->model->caps->group_ids;
+	const struct model_ids *ids = &r->model->index.group_ids;
 	int err = 0;
 
 	for (uint32_t i = 0; i < seen->n_groups && !err; i++)
 		err = continue_group(r, pm_model_group(r->model, seen->group[i]));
 	/* The rows take most of a group's memory. */
-	for (uint32_t i = r->forgotten == r->model->caps->forgotten ? r->retired : 0; i < ids->n_retired; i++) {
+	for (uint32_t i = r->forgotten == r->model->index.forgotten ? r->retired : 0; i < ids->n_retired; i++) {
 		struct reader_group *g = group_if(r, ids->retired[i]);
 
 		if (g)
 			group_release(g);
 	}
 	r->retired = ids->n_retired;
-	r->forgotten = r->model->caps->forgotten;
+	r->forgotten = r->model->index.forgotten;
 	return err;
 }
 

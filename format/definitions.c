@@ -11,7 +11,6 @@
 #include "common/array.h"
 #include "format/frame.h"
 #include "format/limits.h"
-#include "format/model_private.h"
 #include "format/reader.h"
 
 static void add_text(struct cbor_fields *f, unsigned key, const char *text)
@@ -718,13 +717,13 @@ static void decode_one_config(struct decoding *d)
 	if (!c->err && !newer) {
 		int err;
 
-		before = d->m->caps ? d->m->caps->config_changes : 0;
+		before = d->m->index.config_changes;
 		err = pm_model_add_config(d->m, &e);
 		if (err == -EINVAL)
 			cbor_fail(c, PM_RULE_CONFIG);
 		else if (err)
 			c->err = err;
-		d->news |= d->m->caps && d->m->caps->config_changes != before;
+		d->news |= d->m->index.config_changes != before;
 	}
 	pm_config_release(&e);
 }

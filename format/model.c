@@ -10,7 +10,6 @@
 #include "common/names.h"
 #include "common/parse.h"
 #include "format/limits.h"
-#include "format/model_private.h"
 
 static uint64_t model_map_size(const struct pm_map *m);
 
@@ -75,10 +74,8 @@ static void model_counters_release(struct pm_model *m)
 		if (i + 1 == m->n_counters || m->counter[i].attrs.field != m->counter[i + 1].attrs.field)
 			pm_map_release(&m->counter[i].attrs);
 	free(m->counter);
-	if (!m->caps)
-		return;
-	free(m->caps->counter_slot);
-	for (struct model_texts *t = m->caps->texts, *older; t; t = older) {
+	free(m->index.counter_slot);
+	for (struct model_texts *t = m->index.texts, *older; t; t = older) {
 		older = t->older;
 		free(t);
 	}
@@ -114,35 +111,20 @@ void pm_model_release(struct pm_model *m)
 	free(m->probe);
 	free(m->config);
 	names_release(&m->strings);
-	if (m->caps) {
-		model_ids_release(&m->caps->instance_ids);
-		model_ids_release(&m->caps->group_ids);
-		names_release(&m->caps->config_names);
-		free(m->caps->config_older);
-		free(m->caps->config_slot);
-		free(m->caps);
-	}
+	model_ids_release(&m->index.instance_ids);
+	model_ids_release(&m->index.group_ids);
+	names_release(&m->index.config_names);
+	free(m->index.config_older);
+	free(m->index.config_slot);
 	*m = (struct pm_model){ 0 };
-}
-
-/* NULL without memory. */
-static struct pm_model_caps *model_caps(struct pm_model *m)
-{
-	if (!m->caps)
-		m->caps = calloc(1, sizeof(*m->caps));
-	return m->caps;
 }
 
 /* -E2BIG when the model would grow beyond PM_MAX_MODEL, else 0 and counted. */
 static int model_account(struct pm_model *m, uint64_t bytes)
 {
-	struct pm_model_caps *caps = model_caps(m);
-
-	if (!caps)
-		return -ENOMEM;
-	if (bytes > PM_MAX_MODEL - caps->bytes)
+	if (bytes > PM_MAX_MODEL - m->index.bytes)
 		return -E2BIG;
-	caps->bytes += bytes;
+	m->index.bytes += bytes;
 	return 0;
 }
 
@@ -253,11 +235,8 @@ static int compare_cpus(const void *a, const void *b)
 
 int pm_model_set_topology(struct pm_model *m, const struct pm_topology *t)
 {
-	struct pm_model_caps *caps = model_caps(m);
 	struct pm_topology copy = { .time_ns = t->time_ns };
 
-	if (!caps)
-		return -ENOMEM;
 	if (t->n > PM_MAX_CPUS || t->n_types > PM_MAX_CPUS)
 		return -E2BIG;
 	copy.cpu = calloc(t->n ? t->n : 1, sizeof(*copy.cpu));
@@ -275,7 +254,7 @@ int pm_model_set_topology(struct pm_model *m, const struct pm_topology *t)
 	}
 	pm_topology_release(&m->topology);
 	m->topology = copy;
-	caps->topology_version++;
+	m->index.topology_version++;
 	return 0;
 
 no_memory:
@@ -594,35 +573,35 @@ static uint64_t hash_of(const struct pm_config *c)
 /* The slot of an equal entry, or the free one for it. */
 static struct config_slot *find_config(const struct pm_model *m, const struct pm_config *c, uint64_t hash)
 {
-	const struct pm_model_caps *caps = m->caps;
+	const struct pm_model_index *index = &m->index;
 
-	for (uint32_t i = (uint32_t)hash & (caps->config_slots - 1);; i = (i + 1) & (caps->config_slots - 1)) {
-		struct config_slot *s = &caps->config_slot[i];
+	for (uint32_t i = (uint32_t)hash & (index->config_slots - 1);; i = (i + 1) & (index->config_slots - 1)) {
+		struct config_slot *s = &index->config_slot[i];
 
 		if (!s->index || (s->hash == hash && same_but_instances(&m->config[s->index - 1], c)))
 			return s;
 	}
 }
 
-static int grow_slots(struct pm_model_caps *caps)
+static int grow_slots(struct pm_model_index *index)
 {
-	uint32_t slots = caps->config_slots ? caps->config_slots * 2 : 64;
+	uint32_t slots = index->config_slots ? index->config_slots * 2 : 64;
 	struct config_slot *slot = calloc(slots, sizeof(*slot));
 
 	if (!slot)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < caps->config_slots; i++) {
-		uint32_t at = (uint32_t)caps->config_slot[i].hash & (slots - 1);
+	for (uint32_t i = 0; i < index->config_slots; i++) {
+		uint32_t at = (uint32_t)index->config_slot[i].hash & (slots - 1);
 
-		if (!caps->config_slot[i].index)
+		if (!index->config_slot[i].index)
 			continue;
 		while (slot[at].index)
 			at = (at + 1) & (slots - 1);
-		slot[at] = caps->config_slot[i];
+		slot[at] = index->config_slot[i];
 	}
-	free(caps->config_slot);
-	caps->config_slot = slot;
-	caps->config_slots = slots;
+	free(index->config_slot);
+	index->config_slot = slot;
+	index->config_slots = slots;
 	return 0;
 }
 
@@ -638,7 +617,7 @@ static int join_cpus(struct pm_model *m, struct cpulist *into, const struct cpul
 			err = cpulist_add(into, from->cpu[i]);
 		if (err)
 			return err;
-		m->caps->config_changes++;
+		m->index.config_changes++;
 	}
 	return 0;
 }
@@ -656,8 +635,8 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	if (strlen(c->name) > PM_MAX_NAME)
 		return -E2BIG;
 	err = model_account(m, 0);
-	if (!err && m->n_configs + m->n_configs / 2 >= m->caps->config_slots)
-		err = grow_slots(m->caps);
+	if (!err && m->n_configs + m->n_configs / 2 >= m->index.config_slots)
+		err = grow_slots(&m->index);
 	if (err)
 		return err;
 	hash = hash_of(c);
@@ -667,21 +646,21 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	err = model_grow(m, &m->config, m->n_configs, PM_MAX_CONFIGS, sizeof(copy),
 			 sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 + 64);
 	if (!err)
-		err = array_room(&m->caps->config_older, m->n_configs, sizeof(older));
+		err = array_room(&m->index.config_older, m->n_configs, sizeof(older));
 	if (err)
 		return err;
 	err = pm_config_copy(&copy, c);
-	names_get(&m->caps->config_names, c->name, &older);
+	names_get(&m->index.config_names, c->name, &older);
 	if (!err)
-		err = names_set(&m->caps->config_names, c->name, m->n_configs + 1);
+		err = names_set(&m->index.config_names, c->name, m->n_configs + 1);
 	if (err) {
 		pm_config_release(&copy);
 		return err;
 	}
 	*slot = (struct config_slot){ .hash = hash, .index = m->n_configs + 1 };
-	m->caps->config_older[m->n_configs] = older;
+	m->index.config_older[m->n_configs] = older;
 	m->config[m->n_configs++] = copy;
-	m->caps->config_changes++;
+	m->index.config_changes++;
 	return 0;
 }
 
@@ -689,9 +668,9 @@ const struct pm_config *pm_model_config(const struct pm_model *m, const char *na
 {
 	uint32_t at;
 
-	if (!m->caps || !names_get(&m->caps->config_names, name, &at))
+	if (!names_get(&m->index.config_names, name, &at))
 		return NULL;
-	for (; at; at = m->caps->config_older[at - 1]) {
+	for (; at; at = m->index.config_older[at - 1]) {
 		const struct pm_config *c = &m->config[at - 1];
 
 		if (number == PM_NONE || cpulist_has(&c->instances, number))
@@ -703,9 +682,9 @@ const struct pm_config *pm_model_config(const struct pm_model *m, const char *na
 #define TEXTS_FIRST 1024
 #define TEXTS_MOST  65536
 
-static char *keep_text(struct pm_model_caps *caps, const char *text)
+static char *keep_text(struct pm_model_index *index, const char *text)
 {
-	struct model_texts *t = caps->texts;
+	struct model_texts *t = index->texts;
 	size_t size = strlen(text) + 1;
 	char *kept;
 
@@ -716,8 +695,8 @@ static char *keep_text(struct pm_model_caps *caps, const char *text)
 		t = malloc(sizeof(*t) + cap);
 		if (!t)
 			return NULL;
-		*t = (struct model_texts){ .older = caps->texts, .cap = cap };
-		caps->texts = t;
+		*t = (struct model_texts){ .older = index->texts, .cap = cap };
+		index->texts = t;
 	}
 	kept = t->data + t->used;
 	memcpy(kept, text, size);
@@ -726,21 +705,21 @@ static char *keep_text(struct pm_model_caps *caps, const char *text)
 }
 
 /* `twin`, which the model already holds, if it is equal; else a copy. */
-static char *share_text(struct pm_model_caps *caps, const char *text, char *twin)
+static char *share_text(struct pm_model_index *index, const char *text, char *twin)
 {
 	if (!text)
 		text = "";
-	return twin && !strcmp(text, twin) ? twin : keep_text(caps, text);
+	return twin && !strcmp(text, twin) ? twin : keep_text(index, text);
 }
 
 /* The slot of the counter of that name, or the free one for it. */
 static uint32_t *find_slot(const struct pm_model *m, const char *name)
 {
-	const struct pm_model_caps *caps = m->caps;
-	uint32_t mask = caps->counter_slots - 1;
+	const struct pm_model_index *index = &m->index;
+	uint32_t mask = index->counter_slots - 1;
 
 	for (uint32_t i = names_hash(name) & mask;; i = (i + 1) & mask) {
-		uint32_t *id = &caps->counter_slot[i];
+		uint32_t *id = &index->counter_slot[i];
 
 		if (!*id || !strcmp(m->counter[*id - 1].name, name))
 			return id;
@@ -750,17 +729,17 @@ static uint32_t *find_slot(const struct pm_model *m, const char *name)
 /* Room for one more name. */
 static int grow_index(struct pm_model *m)
 {
-	struct pm_model_caps *caps = m->caps;
-	uint32_t wanted = caps->counter_slots ? caps->counter_slots * 2 : 64, *slot;
+	struct pm_model_index *index = &m->index;
+	uint32_t wanted = index->counter_slots ? index->counter_slots * 2 : 64, *slot;
 
-	if (m->n_counters + m->n_counters / 2 < caps->counter_slots)
+	if (m->n_counters + m->n_counters / 2 < index->counter_slots)
 		return 0;
 	slot = calloc(wanted, sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
-	free(caps->counter_slot);
-	caps->counter_slot = slot;
-	caps->counter_slots = wanted;
+	free(index->counter_slot);
+	index->counter_slot = slot;
+	index->counter_slots = wanted;
 	for (uint32_t i = 0; i < m->n_counters; i++)
 		*find_slot(m, m->counter[i].name) = i + 1;
 	return 0;
@@ -785,7 +764,7 @@ bool pm_scale_good(const char *text)
 int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 {
 	const struct pm_counter *before;
-	struct pm_model_caps *caps;
+	struct pm_model_index *index = &m->index;
 	struct pm_counter copy;
 	int err;
 
@@ -801,13 +780,12 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 		err = grow_index(m);
 	if (err)
 		return err;
-	caps = m->caps;
 	before = m->n_counters ? &m->counter[m->n_counters - 1] : NULL;
 	copy = (struct pm_counter){
 		.id = m->n_counters + 1,
-		.name = keep_text(caps, c->name),
-		.source = share_text(caps, c->source, before ? before->source : NULL),
-		.unit = share_text(caps, c->unit, before ? before->unit : NULL),
+		.name = keep_text(index, c->name),
+		.source = share_text(index, c->source, before ? before->source : NULL),
+		.unit = share_text(index, c->unit, before ? before->unit : NULL),
 		.scale = { .num = 1, .den = 1 },
 		.type = c->type,
 		.semantics = c->semantics,
@@ -817,9 +795,9 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 		.newer = c->newer,
 		.wide = c->wide,
 	};
-	copy.display = c->display ? share_text(caps, c->display, copy.name) : copy.name;
+	copy.display = c->display ? share_text(index, c->display, copy.name) : copy.name;
 	if (c->scale.text)
-		copy.scale.text = share_text(caps, c->scale.text, before ? before->scale.text : NULL);
+		copy.scale.text = share_text(index, c->scale.text, before ? before->scale.text : NULL);
 	else if (c->scale.den)
 		copy.scale = (struct pm_scale){ .num = c->scale.num, .den = c->scale.den };
 	/* If a counter fails, its texts stay with the model until that is freed. */
@@ -876,7 +854,7 @@ const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id)
 
 const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const char *name)
 {
-	return m->caps && m->caps->counter_slots ? pm_model_counter(m, *find_slot(m, name)) : NULL;
+	return m->index.counter_slots ? pm_model_counter(m, *find_slot(m, name)) : NULL;
 }
 
 const char *pm_model_probe_name(const struct pm_model *m, const struct pm_probe *p)
@@ -932,36 +910,30 @@ static uint32_t most(uint32_t max, uint32_t retired)
 
 static struct pm_instance *find_instance(const struct pm_model *m, uint32_t id)
 {
-	uint32_t at = PM_NONE;
+	uint32_t at = model_ids_place(&m->index.instance_ids, m->instance, m->n_instances, sizeof(*m->instance), id);
 
-	if (m->caps)
-		at = model_ids_place(&m->caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance), id);
 	return at == PM_NONE ? NULL : &m->instance[at];
 }
 
 static struct pm_group *find_group(const struct pm_model *m, uint32_t id)
 {
-	uint32_t at = PM_NONE;
+	uint32_t at = model_ids_place(&m->index.group_ids, m->group, m->n_groups, sizeof(*m->group), id);
 
-	if (m->caps)
-		at = model_ids_place(&m->caps->group_ids, m->group, m->n_groups, sizeof(*m->group), id);
 	return at == PM_NONE ? NULL : &m->group[at];
 }
 
 int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id)
 {
-	struct pm_model_caps *caps = model_caps(m);
+	struct pm_model_index *index = &m->index;
 	struct pm_instance copy = *i;
 	int err;
 
-	if (!caps)
-		return -ENOMEM;
-	err = model_grow(m, &m->instance, m->n_instances, most(PM_MAX_INSTANCES, caps->instance_ids.n_retired),
+	err = model_grow(m, &m->instance, m->n_instances, most(PM_MAX_INSTANCES, index->instance_ids.n_retired),
 			 sizeof(copy), instance_size(i));
 	if (!err)
 		err = pm_map_copy(&copy.attrs, &i->attrs);
 	if (!err) {
-		err = model_ids_add(&caps->instance_ids, m->instance, m->n_instances, sizeof(copy), id, &copy.slot);
+		err = model_ids_add(&index->instance_ids, m->instance, m->n_instances, sizeof(copy), id, &copy.slot);
 		if (err)
 			pm_map_release(&copy.attrs);
 	}
@@ -1081,7 +1053,7 @@ int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t i
 	int err = check_group(m, g);
 
 	if (!err)
-		err = model_grow(m, &m->group, m->n_groups, most(PM_MAX_GROUPS, m->caps->group_ids.n_retired),
+		err = model_grow(m, &m->group, m->n_groups, most(PM_MAX_GROUPS, m->index.group_ids.n_retired),
 				 sizeof(copy), group_size(g));
 	if (err)
 		return err;
@@ -1091,7 +1063,7 @@ int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t i
 	copy.counter = copy_ids(g->counter, g->n_counters);
 	copy.instance = copy_ids(g->instance, g->n_instances);
 	if (!copy.source || !copy.counter || !copy.instance ||
-	    model_ids_add(&m->caps->group_ids, m->group, m->n_groups, sizeof(copy), id, &copy.slot)) {
+	    model_ids_add(&m->index.group_ids, m->group, m->n_groups, sizeof(copy), id, &copy.slot)) {
 		pm_group_release(&copy);
 		return -ENOMEM;
 	}
@@ -1127,7 +1099,7 @@ int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns)
 		return -EINVAL;
 	if (i->retired_ns)
 		return 0;
-	if (model_ids_retire(&m->caps->instance_ids, id))
+	if (model_ids_retire(&m->index.instance_ids, id))
 		return -ENOMEM;
 	i->retired_ns = time_ns ? time_ns : 1;
 	return 0;
@@ -1141,7 +1113,7 @@ int pm_model_retire_group(struct pm_model *m, uint32_t id)
 		return -EINVAL;
 	if (g->retired)
 		return 0;
-	if (model_ids_retire(&m->caps->group_ids, id))
+	if (model_ids_retire(&m->index.group_ids, id))
 		return -ENOMEM;
 	g->retired = true;
 	return 0;
@@ -1166,7 +1138,7 @@ static bool names_needed(const struct pm_model *m, const struct pm_group *g, con
 /* With what the groups that stay name, more is needed. */
 static void forget_groups(struct pm_model *m, bool *needed)
 {
-	struct model_ids *ids = &m->caps->group_ids;
+	struct model_ids *ids = &m->index.group_ids;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->n_groups; i++) {
@@ -1176,7 +1148,7 @@ static void forget_groups(struct pm_model *m, bool *needed)
 			m->group[n++] = *g;
 			continue;
 		}
-		m->caps->bytes -= group_size(g);
+		m->index.bytes -= group_size(g);
 		model_ids_give_back(ids, g->slot);
 		pm_group_release(g);
 	}
@@ -1192,7 +1164,7 @@ static void forget_groups(struct pm_model *m, bool *needed)
 
 static void forget_instances(struct pm_model *m, const bool *needed)
 {
-	struct model_ids *ids = &m->caps->instance_ids;
+	struct model_ids *ids = &m->index.instance_ids;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->n_instances; i++) {
@@ -1202,7 +1174,7 @@ static void forget_instances(struct pm_model *m, const bool *needed)
 			m->instance[n++] = *x;
 			continue;
 		}
-		m->caps->bytes -= instance_size(x);
+		m->index.bytes -= instance_size(x);
 		model_ids_give_back(ids, x->slot);
 		model_instance_release(x);
 	}
@@ -1223,21 +1195,21 @@ static bool many(const struct model_ids *ids, uint32_t n)
 
 void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx, bool few)
 {
-	struct pm_model_caps *caps = m->caps;
+	struct pm_model_index *index = &m->index;
 	SCOPED(scoped_free) bool *needed = NULL;
 
-	if (!caps || (!few && !many(&caps->instance_ids, m->n_instances) && !many(&caps->group_ids, m->n_groups)))
+	if (!few && !many(&index->instance_ids, m->n_instances) && !many(&index->group_ids, m->n_groups))
 		return;
 	/* Without memory, try another time. */
-	if (model_ids_map(&caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance)) ||
-	    model_ids_map(&caps->group_ids, m->group, m->n_groups, sizeof(*m->group)))
+	if (model_ids_map(&index->instance_ids, m->instance, m->n_instances, sizeof(*m->instance)) ||
+	    model_ids_map(&index->group_ids, m->group, m->n_groups, sizeof(*m->group)))
 		return;
-	needed = calloc(caps->instance_ids.slots + 1, sizeof(*needed));
+	needed = calloc(index->instance_ids.slots + 1, sizeof(*needed));
 	if (!needed)
 		return;
 	if (needs)
 		needs(ctx, m, needed);
 	forget_groups(m, needed);
 	forget_instances(m, needed);
-	caps->forgotten++;
+	index->forgotten++;
 }

@@ -11,7 +11,6 @@
 #include "format/crc32c.h"
 #include "format/index.h"
 #include "format/limits.h"
-#include "format/model_private.h"
 #include "format/window.h"
 
 #define READ_STEP      (256u << 10) /* for sequential reading */
@@ -52,10 +51,9 @@ enum way {
 struct catalog {
 	struct index_entry *entry; /* owned; offsets count from the start of the input */
 	size_t n;
-	uint64_t from_ns, to_ns, chunks, snapshots;
+	struct pm_extent extent;
 	uint64_t to_offset; /* covers the recording up to here */
 	bool ended;         /* and there is nothing after it */
-	bool indexed;       /* the index says so, and where each frame is */
 	uint64_t next;      /* where another recording begins; 0: none does */
 };
 
@@ -111,7 +109,6 @@ struct pm_reader {
 	size_t n_relations;
 	bool hidden; /* the current recording cannot be read at all */
 	uint8_t hidden_id[8];
-	struct pm_reader_stats stats;
 };
 
 /* ---- times and damage ---- */
@@ -473,28 +470,26 @@ static int body_of(struct pm_reader *r, const struct frame_head *h, const void *
 /* Before anything else of a recording is read: does its header say that it cannot be read? 1, 0 or -ENOMEM. */
 static int header_too_new(struct pm_reader *r, const struct frame_head *h)
 {
-	struct definitions_seen seen = { 0 };
-	struct pm_model m;
-	const struct pm_value *bits = NULL;
+	struct pm_map header = { 0 };
+	const struct pm_value *bits;
+	struct cbor c;
 	const void *body;
-	unsigned parts;
 	size_t len;
-	bool too_new = false;
 	int err = body_of(r, h, &body, &len);
-	bool newer_body = err == -ENOTSUP;
+	bool too_new = err == -ENOTSUP;
 
-	pm_model_init(&m);
-	if (!err)
-		err = decode_definitions(&m, h->type, body, len, &seen, &parts);
-	if (!err)
-		bits = pm_map_get(&m.header, PM_HEADER_INCOMPATIBLE);
+	if (!err) {
+		c = cbor_over(body, len);
+		cbor_value_map(&c, &header, CBOR_ATTRS_DEPTH);
+		err = cbor_finish(&c);
+	}
+	bits = err ? NULL : pm_map_get(&header, PM_HEADER_INCOMPATIBLE);
 	if (bits)
 		too_new = bits->kind != PM_VALUE_U64 || bits->u64 & ~FEATURES_KNOWN;
-	for (uint32_t i = 0; i < m.header.n; i++)
-		too_new |= pm_key_critical(m.header.field[i].key);
-	pm_model_release(&m);
-	definitions_seen_release(&seen);
-	return err == -ENOMEM ? err : too_new || newer_body;
+	for (uint32_t i = 0; i < header.n && !err; i++)
+		too_new |= pm_key_critical(header.field[i].key);
+	pm_map_release(&header);
+	return err == -ENOMEM ? err : too_new;
 }
 
 /* Whether this frame belongs to a recording that cannot be read; notes that. 1, 0 or -ENOMEM. */
@@ -603,8 +598,8 @@ static int queue_event(void *ctx, struct pm_event *e)
 /* Reports that what has retired is gone, as an event. */
 static int queue_gone(struct pm_reader *r)
 {
-	const struct model_ids *ids = &r->model.caps->instance_ids;
-	uint32_t from = r->forgotten == r->model.caps->forgotten ? r->retired : ids->n_kept;
+	const struct model_ids *ids = &r->model.index.instance_ids;
+	uint32_t from = r->forgotten == r->model.index.forgotten ? r->retired : ids->n_kept;
 	int err = 0;
 
 	for (uint32_t i = from; i < ids->n_retired && !err; i++) {
@@ -627,12 +622,10 @@ static int changed(struct pm_reader *r)
 	int err;
 
 	release_events(r);
-	if (!r->model.caps)
-		return 0;
 	err = chunk_reader_regroup(&r->numbers, &r->seen);
 	if (!err)
 		err = queue_gone(r);
-	r->forgotten = r->model.caps->forgotten;
+	r->forgotten = r->model.index.forgotten;
 	return err;
 }
 
@@ -705,11 +698,11 @@ static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 	kept.offset += r->start;
 	c->to_offset = kept.offset + e->length;
 	if (e->type == PM_FRAME_CHUNK) {
-		if (!c->chunks++)
-			c->from_ns = e->from_ns;
-		if (e->to_ns > c->to_ns)
-			c->to_ns = e->to_ns;
-		c->snapshots += e->rows;
+		if (!c->extent.chunks++)
+			c->extent.from_ns = e->from_ns;
+		if (e->to_ns > c->extent.to_ns)
+			c->extent.to_ns = e->to_ns;
+		c->extent.snapshots += e->rows;
 	}
 	c->ended |= e->type == PM_FRAME_END;
 	if (e->type == PM_FRAME_CHUNK ?
@@ -801,7 +794,7 @@ static int read_indexes(struct pm_reader *r, const uint64_t *list, size_t n)
 		if (err)
 			return err == -EPROTO || err == -E2BIG ? -EBADMSG : err;
 	}
-	r->catalog.ended = r->catalog.indexed = true;
+	r->catalog.ended = r->catalog.extent.indexed = true;
 	return 0;
 }
 
@@ -989,13 +982,7 @@ int pm_reader_extent(struct pm_reader *r, struct pm_extent *x)
 		return r->err = back;
 	if (err)
 		return err;
-	*x = (struct pm_extent){
-		.from_ns = r->catalog.from_ns,
-		.to_ns = r->catalog.to_ns,
-		.chunks = r->catalog.chunks,
-		.snapshots = r->catalog.snapshots,
-		.indexed = r->catalog.indexed,
-	};
+	*x = r->catalog.extent;
 	return 0;
 }
 
@@ -1445,8 +1432,6 @@ static int chunk_frame(struct pm_reader *r, const struct frame_head *h, struct p
 		.to_ns = head->tick[head->rows - 1],
 		.clocks = head->clocks,
 	};
-	r->stats.chunks++;
-	r->stats.snapshots += head->rows;
 	damage_until(r, item->chunk.from_ns);
 	r->before_ns = r->last_ns;
 	r->last_ns = item->chunk.to_ns;
@@ -1527,7 +1512,6 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		.sequence = h->sequence,
 		.type = h->type,
 	};
-	r->stats.frames++;
 	ok = h->type == PM_FRAME_CHUNK ? chunk_frame(r, h, item) : small_frame(r, h, item);
 	if (ok == 1)
 		return drop_frame(r, h);
@@ -1626,7 +1610,7 @@ static int note_loss(struct pm_reader *r, const struct chunk_loss *loss, bool un
 	}
 	if (loss->blocks && left) {
 		damage_add(r, PM_DAMAGE_PARTIAL, offset, r->frame_end - offset,
-			   "chunk %" PRIu64 ": the checksums of %u of its %u blocks fail (%s)", r->stats.chunks,
+			   "chunk %" PRIu64 ": the checksums of %u of its %u blocks fail (%s)", r->numbers.chunks,
 			   loss->blocks, r->numbers.head.n_blocks, loss->sources);
 	} else if (loss->blocks) {
 		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
@@ -1715,12 +1699,9 @@ const struct pm_model *pm_reader_model(const struct pm_reader *r)
 	return &r->model;
 }
 
-struct pm_reader_stats pm_reader_stats(const struct pm_reader *r)
+uint64_t pm_reader_bytes(const struct pm_reader *r)
 {
-	struct pm_reader_stats s = r->stats;
-
-	s.bytes_read = r->window.bytes_read;
-	return s;
+	return r->window.bytes_read;
 }
 
 /* ---- opening and closing ---- */

@@ -169,8 +169,5 @@ const struct pm_damage *pm_reader_damage(const struct pm_reader *r, size_t *n);
 /* Wall time (ns since 1970) of a CLOCK_MONOTONIC time, from the nearest chunk's clocks; 0 if not recorded. */
 uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns);
 
-struct pm_reader_stats {
-	uint64_t bytes_read; /* from the input, without skipped bytes */
-	uint64_t frames, chunks, snapshots;
-};
-struct pm_reader_stats pm_reader_stats(const struct pm_reader *r);
+/* Bytes from the input so far, without skipped ones. */
+uint64_t pm_reader_bytes(const struct pm_reader *r);

@@ -8,17 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct file {
-	int fd;
-};
-
 static ssize_t file_read(void *ctx, void *data, size_t len)
 {
-	const struct file *f = ctx;
+	int fd = (int)(intptr_t)ctx;
 	ssize_t n;
 
-	while ((n = read(f->fd, data, len)) < 0) {
-		struct pollfd p = { .fd = f->fd, .events = POLLIN };
+	while ((n = read(fd, data, len)) < 0) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
 
 		/* Whoever shares a pipe may have made it one that does not wait. */
 		if (errno == EAGAIN)
@@ -31,58 +27,38 @@ static ssize_t file_read(void *ctx, void *data, size_t len)
 
 static int file_seek(void *ctx, uint64_t offset)
 {
-	const struct file *f = ctx;
-
-	return lseek(f->fd, (off_t)offset, SEEK_SET) < 0 ? -errno : 0;
+	return lseek((int)(intptr_t)ctx, (off_t)offset, SEEK_SET) < 0 ? -errno : 0;
 }
 
 static void file_close(void *ctx)
 {
-	struct file *f = ctx;
-
-	close(f->fd);
-	free(f);
-}
-
-/* Takes ownership of fd, also on failure. */
-static int input_fd(struct pm_input *in, int fd)
-{
-	struct file *f = malloc(sizeof(*f));
-	struct stat st;
-
-	*in = (struct pm_input){ .size = UINT64_MAX };
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
-	}
-	*f = (struct file){ .fd = fd };
-	*in = (struct pm_input){ .ctx = f, .read = file_read, .close = file_close, .size = UINT64_MAX };
-	/* Terminals and pipes may appear seekable; only what has a size is. */
-	if (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) && lseek(fd, 0, SEEK_CUR) == 0) {
-		in->seek = file_seek;
-		if (S_ISREG(st.st_mode))
-			in->size = (uint64_t)st.st_size;
-	}
-	return 0;
+	close((int)(intptr_t)ctx);
 }
 
 int pm_input_path(struct pm_input *in, const char *path, bool growing, struct error *e)
 {
-	struct stat st;
-	int fd, err;
+	struct stat st = { 0 };
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 
 	*in = (struct pm_input){ .size = UINT64_MAX };
-	fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 	if (fd < 0)
 		return error_sys(e, errno, "%s", path);
-	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+	if (fstat(fd, &st) || S_ISDIR(st.st_mode)) {
 		close(fd);
 		return error_set(e, EISDIR, "%s: is a directory, not a recording", path);
 	}
-	err = input_fd(in, fd);
-	if (err)
-		return error_sys(e, -err, "%s", path);
-	in->growing = growing;
+	*in = (struct pm_input){
+		.ctx = (void *)(intptr_t)fd,
+		.read = file_read,
+		.close = file_close,
+		.size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : UINT64_MAX,
+		.growing = growing,
+	};
+	/* Terminals and pipes may appear seekable; only what has a size is. */
+	if ((S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) && lseek(fd, 0, SEEK_CUR) == 0)
+		in->seek = file_seek;
+	else
+		in->size = UINT64_MAX;
 	return 0;
 }
 

@@ -13,7 +13,6 @@
 #include "format/frame.h"
 #include "format/index.h"
 #include "format/limits.h"
-#include "format/model_private.h"
 
 #define REPEAT_FIRST_NS  1000000000ull /* from the first chunk on */
 #define REPEAT_SECOND_NS 10000000000ull
@@ -342,7 +341,7 @@ static int list_frame(struct pm_writer *w, unsigned type, bool repeated, size_t 
 static int find_retired(struct pm_writer *w, const struct model_ids *ids, uint32_t done, uint32_t last, uint32_t **id,
 			struct retired *out)
 {
-	uint32_t from = w->written.forgotten == w->config.model->caps->forgotten ? done : ids->n_kept, n = 0;
+	uint32_t from = w->written.forgotten == w->config.model->index.forgotten ? done : ids->n_kept, n = 0;
 
 	*out = (struct retired){ 0 };
 	*id = malloc((ids->n_retired - from + 1) * sizeof(**id));
@@ -488,11 +487,11 @@ static int new_members(struct pm_writer *w)
 	SCOPED(scoped_free) uint32_t *group = NULL;
 	uint32_t first = FIRST_NEW(m, group, n_groups, x->members.last_group), kept = 0;
 	struct retired gone, gone_groups;
-	int err = find_retired(w, &m->caps->instance_ids, x->retired_instances, x->members.last_instance, &instance,
+	int err = find_retired(w, &m->index.instance_ids, x->retired_instances, x->members.last_instance, &instance,
 			       &gone);
 
 	if (!err)
-		err = find_retired(w, &m->caps->group_ids, x->retired_groups, UINT32_MAX, &group, &gone_groups);
+		err = find_retired(w, &m->index.group_ids, x->retired_groups, UINT32_MAX, &group, &gone_groups);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < gone_groups.n; i++)
@@ -508,9 +507,9 @@ static int new_members(struct pm_writer *w)
 	x->members = all;
 	/* The retirements are written, so the model may forget them. */
 	pm_model_forget(w->config.model, NULL, NULL, false);
-	x->forgotten = m->caps->forgotten;
-	x->retired_instances = m->caps->instance_ids.n_retired;
-	x->retired_groups = m->caps->group_ids.n_retired;
+	x->forgotten = m->index.forgotten;
+	x->retired_instances = m->index.instance_ids.n_retired;
+	x->retired_groups = m->index.group_ids.n_retired;
 	return 0;
 }
 
@@ -537,10 +536,10 @@ int pm_writer_define(struct pm_writer *w)
 
 	if (!err)
 		err = header(w);
-	if (err || !m->caps)
+	if (err)
 		return err;
-	if (m->caps->topology_version != x->topology) {
-		x->topology = m->caps->topology_version;
+	if (m->index.topology_version != x->topology) {
+		x->topology = m->index.topology_version;
 		err = topology(w, false);
 	}
 	if (!err)
@@ -556,12 +555,12 @@ int pm_writer_define(struct pm_writer *w)
 		return err;
 	x->pmus = m->n_pmus;
 	x->probes = m->n_probes;
-	if (m->caps->config_changes == x->config_changes)
+	if (m->index.config_changes == x->config_changes)
 		return 0;
 	err = configs(w, false);
 	if (!err)
 		err = note_configs(w);
-	x->config_changes = m->caps->config_changes;
+	x->config_changes = m->index.config_changes;
 	if (!err && !w->stats.chunks && !w->config.loose)
 		err = settle_memory(w);
 	return err;

@@ -1,5 +1,4 @@
 #include "format/codec/block.h"
-#include "format/model_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

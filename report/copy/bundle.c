@@ -151,7 +151,7 @@ static uint32_t every_for(const struct bundle *b, uint32_t every, double bytes)
 /* Aborts an attempt that turns out to be too large, or to leave out too much. */
 static int watch(struct attempt *a)
 {
-	uint64_t read = pm_reader_stats(a->reader).bytes_read;
+	uint64_t read = pm_reader_bytes(a->reader);
 	double part, bytes;
 	uint32_t want;
 

@@ -1,7 +1,6 @@
 /* The model: ids, what is the same, and limits. */
 #include "format/limits.h"
 #include "format/model.h"
-#include "format/model_private.h"
 #include "tests/unit/lib/test.h"
 
 static void counters_have_unique_names(void **state)
@@ -312,14 +311,14 @@ static void what_is_forgotten_is_given_back(void **state)
 		assert_int_equal(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_TASK, .number = id }),
 				 id);
 		if (id == 1)
-			bytes = m.caps->bytes;
-		assert_int_equal(m.caps->bytes, bytes);
+			bytes = m.index.bytes;
+		assert_int_equal(m.index.bytes, bytes);
 		assert_int_equal(pm_model_add_group(&m, &g), id);
-		assert_true(m.caps->bytes > bytes);
+		assert_true(m.index.bytes > bytes);
 		assert_int_equal(pm_model_retire_group(&m, id), 0);
 		assert_int_equal(pm_model_retire_instance(&m, id, 5), 0);
 		pm_model_forget(&m, NULL, NULL, true);
-		assert_true(m.caps->bytes < bytes);
+		assert_true(m.index.bytes < bytes);
 	}
 	pm_model_release(&m);
 }

@@ -210,14 +210,14 @@ static void seeking(void **state)
 			assert_true(got <= want);
 			assert_true(got + 16ull * o.rows * o.interval_ns > (want < last ? want : last));
 		}
-		read = pm_reader_stats(r).bytes_read;
+		read = pm_reader_bytes(r);
 		pm_reader_close(r);
 
 		/* From there to the end, as many chunks as there are. */
 		assert_int_equal(input_memory(&in, file.data, file.len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
 		assert_int_equal(pm_reader_seek(r, last, false), 0);
-		read = pm_reader_stats(r).bytes_read;
+		read = pm_reader_bytes(r);
 		print_message("%s: %zu bytes, seeking the end reads %llu\n", without ? "by hopping" : "by index",
 			      file.len, (unsigned long long)read);
 		if (!without)
