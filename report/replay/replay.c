@@ -113,8 +113,8 @@ void replay_free(struct replay *r)
 	gather_release(&r->gather);
 	joints_release(&r->joints);
 	averages_release(r);
-	free(r->seconds);
 	free(r->doubt);
+	free(r->seconds);
 	for (size_t i = 0; i < r->n_tracks; i++)
 		track_release(&r->track[i]);
 	for (size_t i = 0; i < r->n_rules; i++)
@@ -473,15 +473,13 @@ static void feed_joint(struct replay *r, uint32_t track, const struct column *c,
 		track_joint_resume(t);
 }
 
-/* Rows [row, end), of which those in closes[] end an interval. */
-static void feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
-		       const bool *closes, bool all_close, bool *plain)
+/* Rows [row, end), of which those in closes[] end an interval. False: something was missing in a plain track. */
+static bool feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
+		       const bool *closes)
 {
-	struct count *counts = counts_of(r, track);
 	struct track *t = &r->track[track];
 	const struct joint_row *joint = r->joints.n && joints_own(&r->joints, track) ? joint_rows(r, track) : NULL;
-	bool regular;
-	size_t k = 0;
+	bool plain;
 
 	t->perf = r->perf_scale && c->enabled;
 	if (t->seen != r->chunk) {
@@ -490,34 +488,11 @@ static void feed_track(struct replay *r, uint32_t track, const struct column *c,
 	}
 	if (joint) {
 		feed_joint(r, track, c, row, end, closes, joint);
-		return;
+		return true;
 	}
-	/* With the first snapshot of a stretch nothing can be lost yet. */
-	if (!c->before && !t->started && !t->before && !reading_status(t, c, row)) {
-		track_step(t, c, row);
-		if (closes[row])
-			track_close(t, results_of(r, track), r->rows, k++, counts);
-		row++;
-		all_close = false;
-	}
-	regular = track_is_regular(t, c, row, end);
-	*plain = regular;
-	if (!regular)
-		make_loss(r, t);
-	if (all_close && !(t->average && c->averages)) {
-		track_rows(t, c, row, end, results_of(r, track), r->rows, 0, counts, regular);
-		return;
-	}
-	while (row < end) {
-		uint32_t last = row;
-
-		while (last + 1 < end && !closes[last])
-			last++;
-		track_span(t, c, row, last + 1, regular);
-		if (closes[last])
-			track_close(t, results_of(r, track), r->rows, k++, counts);
-		row = last + 1;
-	}
+	plain = track_take(t, c, row, end, closes, results_of(r, track), r->rows, counts_of(r, track));
+	r->losses |= t->loss != NULL;
+	return plain;
 }
 
 /* The columns of times that belong to the values of a feed. */
@@ -544,20 +519,20 @@ static struct column times_of(const struct replay *r, const struct pm_group *g, 
 	return c;
 }
 
-/* Once for all counters of an instance, if they fit. */
-static bool fill_seconds(struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t row,
+/* How long it was from row to row, once for all counters of an instance. */
+static void fill_seconds(struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t row,
 			 uint32_t end)
 {
 	uint32_t times = pm_group_times(g);
 
-	if ((size_t)times * end > r->max_seconds)
-		return false;
+	memory_hold(&r->seconds, &r->cap_seconds, (size_t)times * end, sizeof(*r->seconds));
 	for (uint32_t i = 0; i < times; i++) {
-		struct column c = times_of(r, g, cg, i);
+		const struct column c = times_of(r, g, cg, i);
 
-		track_seconds(&c, row, end, r->seconds + (size_t)i * end);
+		for (uint32_t k = row + 1; k < end; k++)
+			r->seconds[(size_t)i * end + k] =
+				(double)true_ns(&c, midpoint(&c, k) - midpoint(&c, k - 1)) / 1e9;
 	}
-	return true;
 }
 
 #define AHEAD (4 * GATHER_TILE) /* columns that will be requested soon */
@@ -800,20 +775,19 @@ static void doubt_read(struct replay *r, struct group_feeds *f, const struct pm_
 
 /* Group `i` of the chunk: its plain tracks, or those that formulas use together. */
 static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
-			     const bool *closes, bool all_close, bool joint)
+			     const bool *closes, bool joint)
 {
 	const struct pm_chunk_group *cg = &chunk->group[i];
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
 	struct group_feeds *f = replay_read(r, cg);
-	double seconds[PM_CHUNK_ROWS];
 	struct row_note note[PM_CHUNK_ROWS];
-	bool filled, plain = true;
 
 	if (!f)
 		return;
 	if (!joint)
 		doubt_read(r, f, cg, row, end, closes);
-	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
+	if (r->slice.each)
+		fill_seconds(r, g, cg, row, end);
 	for (uint32_t k = 0; k < f->n; k++) {
 		const struct feed *x = &f->feed[k];
 		struct column c;
@@ -822,16 +796,11 @@ static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uin
 		    !replay_takes(r, f, &r->track[x->track]))
 			continue;
 		c = column_in(r, chunk, i, g, x);
+		if (r->slice.each)
+			c.seconds = r->seconds + (size_t)x->time * end;
 		if (!joint && joints_ask(&r->joints, x->track))
 			c.note = memset(note, 0, end * sizeof(*note));
-		if (filled) {
-			c.seconds = r->seconds + (size_t)x->time * end;
-		} else if (all_close && f->timed) {
-			track_seconds(&c, row, end, seconds);
-			c.seconds = seconds;
-		}
-		feed_track(r, x->track, &c, row, end, closes, all_close, &plain);
-		if (c.note && !plain)
+		if (!feed_track(r, x->track, &c, row, end, closes) && c.note)
 			joints_note(&r->joints, x->track, note, row, end);
 	}
 }
@@ -886,13 +855,14 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 	}
 	if (n && !r->placed)
 		replay_lay_results(r);
+	r->slice.each = n > 1 && n == end - row;
 	joints_begin(&r->joints, row, end);
 	for (uint32_t i = 0; i < c->n_groups; i++)
-		feed_chunk_group(r, c, i, row, end, closes, n == end - row, false);
+		feed_chunk_group(r, c, i, row, end, closes, false);
 	miss_tracks(r, c, row, end, closes, false);
 	joints_end(&r->joints, row, end);
 	for (uint32_t i = 0; i < c->n_groups && r->joints.n; i++)
-		feed_chunk_group(r, c, i, row, end, closes, n == end - row, true);
+		feed_chunk_group(r, c, i, row, end, closes, true);
 	if (r->joints.n)
 		miss_tracks(r, c, row, end, closes, true);
 	averages_settle(r, row, end, closes);
@@ -1228,8 +1198,6 @@ void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n)
 #define ARENA_ROOMY  (1u << 21) /* 32 MiB */
 #define FEW_ROWS     8
 
-#define SECONDS_MOST (1u << 17) /* 1 MiB */
-
 void replay_begin_tracks(struct replay *r, const struct pm_model *model)
 {
 	size_t n = (size_t)model->n_counters + 1;
@@ -1469,12 +1437,8 @@ static void feed_group(struct replay *r, const struct pm_group *g, struct group_
 	SCOPED(scoped_free) uint32_t *place = NULL;
 	const struct group_feeds *before;
 
-	for (uint32_t k = 0; k < g->n_counters; k++) {
-		unsigned want = r->want[g->counter[k]];
-
-		counters += want != 0;
-		f->timed |= (want & (1u << TRACK_RATE | 1u << TRACK_ELAPSED)) != 0;
-	}
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		counters += r->want[g->counter[k]] != 0;
 	if (!counters || !per)
 		return;
 	f->feed = memory_resize(NULL, (size_t)counters * per, sizeof(*f->feed));
@@ -1565,25 +1529,6 @@ static void add_groups(struct replay *r)
 			feed_group(r, &m->group[i], replay_add_group(r, &m->group[i]));
 	r->groups_seen = m->n_groups;
 	r->last_seen = m->n_groups ? m->group[m->n_groups - 1].id : 0;
-}
-
-/* Room for the times of the largest group, unless they are so many that computing them again costs less. */
-static void reserve_seconds(struct replay *r)
-{
-	size_t most = 0;
-
-	for (uint32_t i = 0; i < r->n_groups; i++) {
-		const struct pm_group *g = pm_model_group(r->model, r->group[i].group);
-		size_t n = r->group[i].timed ? (size_t)pm_group_times(g) * PM_CHUNK_ROWS : 0;
-
-		if (n > most && n <= SECONDS_MOST)
-			most = n;
-	}
-	if (r->seconds && most <= r->max_seconds)
-		return;
-	free(r->seconds);
-	r->seconds = memory_resize(NULL, most, sizeof(*r->seconds));
-	r->max_seconds = most;
 }
 
 /* From here on blocks have so many rows. */
@@ -1724,7 +1669,6 @@ void replay_end_tracks(struct replay *r)
 	joints_attach(r);
 	replay_end_retired(r);
 	r->placed = false;
-	reserve_seconds(r);
 	/* What comes and goes within an interval is not requested before its end. */
 	if (r->config.mode == REPLAY_TOTAL && r->open)
 		return;

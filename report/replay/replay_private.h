@@ -25,7 +25,6 @@ struct group_feeds {
 	struct spans *spans; /* owned: of each of its times; NULL: none was ever long */
 	uint32_t n_spans;
 	uint8_t *doubt;          /* owned: times x rows of results; NULL likewise */
-	bool timed;              /* some track needs times */
 	uint32_t stretch, first; /* the last stretch in which it was read, and the first chunk there */
 };
 
@@ -80,6 +79,7 @@ struct slice {
 	uint32_t row;    /* the first */
 	uint64_t before; /* tick of the previous snapshot; 0: none in this stretch */
 	bool begins;     /* an interval begins with it */
+	bool each;       /* each ends one */
 };
 
 struct formula {
@@ -162,8 +162,8 @@ struct replay {
 	struct average **average; /* owned */
 	size_t n_averages;
 	bool averages;   /* some interval of the current rows has several */
-	double *seconds; /* [max_seconds]: times x rows of the current group, as in struct column */
-	size_t max_seconds;
+	double *seconds; /* owned: times x rows of the current group, as in struct column */
+	uint32_t cap_seconds;
 	uint32_t chunk;   /* number of the current chunk, or of those gathered */
 	uint32_t stretch; /* number of the current stretch, from 1 */
 	size_t unseen;    /* live tracks not found in it so far */

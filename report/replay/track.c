@@ -620,387 +620,205 @@ void track_pause(struct track *t)
 		t->more->paused = true;
 }
 
-static bool all_valid(const uint16_t *status, uint32_t row, uint32_t end)
+/* Whether the reading is there, and is taken as it is. `back`: how far it may step back. */
+static inline bool is_regular(const struct track *t, const struct column *c, uint32_t row, uint64_t back)
 {
-	uint16_t any = 0;
+	uint64_t now = c->v[row], e, r;
 
-	for (; status && row < end; row++)
-		any |= status[row];
-	return !any;
-}
-
-static bool all_believed(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
-{
-	while (row < end && !reading_status(t, c, row))
-		row++;
-	return row == end;
-}
-
-/* Whether the event ran all the time: only the ends need to be checked. */
-static bool always_ran(const struct track *t, const struct column *c, uint32_t end)
-{
-	return !t->perf ||
-	       c->running[end - 1] - t->times->prev_running == c->enabled[end - 1] - t->times->prev_enabled;
-}
-
-/* Times that go back are those of a group that was reopened; and nothing runs for longer than it is enabled. */
-static bool times_rise(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
-{
-	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
-	bool back = false;
-
-	for (; row < end; row++) {
-		back |= c->enabled[row] < enabled || c->running[row] < running ||
-			c->running[row] - running > c->enabled[row] - enabled;
-		enabled = c->enabled[row];
-		running = c->running[row];
-	}
-	return !back;
-}
-
-static bool ran_in_each(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
-{
-	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
-	bool each = true;
-
-	for (; row < end; row++) {
-		each &= c->running[row] != running || c->enabled[row] == enabled;
-		enabled = c->enabled[row];
-		running = c->running[row];
-	}
-	return each;
-}
-
-/* `most`: how far it may step back. */
-static bool never_back(const struct track *t, const struct column *c, uint32_t row, uint32_t end, uint64_t most)
-{
-	uint64_t prev = t->prev, few = mask_of(t) / 4, any = 0;
-	const uint64_t *v = c->v;
-	bool back = false;
-
-	for (uint32_t r = row; t->type == PM_F64 && r < end; r++) {
-		back |= !(double_from_bits(v[r]) >= double_from_bits(prev));
-		prev = v[r];
-	}
-	if (t->type == PM_F64 || row == end)
-		return !back;
-	/* Nearly always all differences are small. */
-	any = v[row] - prev;
-	for (uint32_t r = row + 1; r < end; r++)
-		any |= v[r] - v[r - 1];
-	for (; (any & mask_of(t)) > few && row < end; row++) {
-		back |= is_too_much(t, prev, v[row], most);
-		prev = v[row];
-	}
-	return !back;
-}
-
-static bool keeps_rule(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
-{
-	uint64_t prev = t->prev, before = t->prev_time;
-
-	for (; row < end; row++) {
-		uint64_t time = midpoint(c, row), ns = true_ns(c, time - before);
-
-		if (track_against_rule(t, prev, c->v[row], ns) || track_is_reset(t, prev, c->v[row]))
-			return false;
-		prev = c->v[row];
-		before = time;
-	}
-	return true;
-}
-
-static bool is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end, uint64_t back)
-{
-	if (!t->started || t->gap || t->odd || !all_valid(c->status, row, end))
+	if (!t->started || t->gap || t->odd || reading_status(t, c, row))
 		return false;
-	if (has_rule(t) && t->more->rule->sensor)
-		return all_believed(t, c, row, end);
-	if (t->semantics != PM_CUMULATIVE || row == end)
+	if (t->semantics != PM_CUMULATIVE)
 		return true;
-	if (has_rule(t) ? !keeps_rule(t, c, row, end) : !never_back(t, c, row, end, back))
+	if (has_rule(t) && track_against_rule(t, t->prev, now, true_ns(c, midpoint(c, row) - t->prev_time)))
 		return false;
-	return !c->enabled || (times_rise(t, c, row, end) && (always_ran(t, c, end) || ran_in_each(t, c, row, end)));
+	if (t->type == PM_F64 ? !(double_from_bits(now) >= double_from_bits(t->prev)) :
+				is_too_much(t, t->prev, now, has_rule(t) ? t->back : back) && !is_bounded(t))
+		return false;
+	if (!c->enabled)
+		return true;
+	/* Times that go back are those of a group that was reopened; and nothing runs for longer than it is
+	 * enabled. */
+	e = c->enabled[row] - t->times->prev_enabled;
+	r = c->running[row] - t->times->prev_running;
+	return c->enabled[row] >= t->times->prev_enabled && c->running[row] >= t->times->prev_running && r <= e &&
+	       (!t->perf || r || !e);
 }
 
-/* Where it steps back a little, it has to be taken reading by reading. */
-bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	return is_regular(t, c, row, end, 0);
-}
-
-/* Whether a reading among complete rows cannot be compared with the previous one. */
-static bool breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end, bool started)
-{
-	struct track from = *t;
+	bool sensor = has_rule(t) && t->more->rule->sensor, broken = false;
 	struct track_times times = { 0 };
+	struct track from = *t;
 
+	if (!sensor && (t->semantics != PM_CUMULATIVE || t->gap))
+		return false;
 	if (t->times)
 		times = *t->times;
-	from.times = t->times ? &times : NULL;
-	if (!started) {
+	from.times = &times;
+	for (; row < end && !broken; row++) {
+		if (c->status && c->status[row]) {
+			from.started = from.odd = false;
+			continue;
+		}
+		broken =
+			sensor ? reading_status(t, c, row) != 0 : from.started && !is_regular(&from, c, row, t->back);
+		from.odd &= from.started;
 		from.started = true;
-		from.odd = false;
 		from.prev = c->v[row];
 		from.prev_time = midpoint(c, row);
 		if (c->enabled) {
 			times.prev_enabled = c->enabled[row];
 			times.prev_running = c->running[row];
 		}
-		row++;
-	}
-	return !is_regular(&from, c, row, end, t->back);
-}
-
-bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
-{
-	struct column some = *c;
-	bool broken = false, started = t->started;
-
-	some.status = NULL;
-	for (uint32_t last = row; row < end && !broken; row = last + 1) {
-		for (last = row; last < end && !(c->status && c->status[last]);)
-			last++;
-		broken = has_rule(t) && t->more->rule->sensor ?
-				 !all_believed(t, &some, row, last) :
-				 last > row && t->semantics == PM_CUMULATIVE && !t->gap &&
-					 breaks(t, &some, row, last, started);
-		started = false;
 	}
 	return broken;
 }
 
-/* Scales multiplexed intervals among [row, end), which were computed as if always running. */
-static void scale_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
+/* Writes results k of an interval in which nothing was missing. */
+static inline void put_simple(struct track *t, struct value v, double seconds, struct value *base, size_t rows,
+			      size_t k)
 {
-	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
+	struct value *out = base + k;
 
-	for (; row < end; row++, out++) {
-		uint64_t e = c->enabled[row] - enabled, r = c->running[row] - running;
-
-		enabled = c->enabled[row];
-		running = c->running[row];
-		if (__builtin_expect(r < e, 0))
-			out->v = out->v * (double)e / (double)r;
+	if (t->aspects & 1u << TRACK_VALUE) {
+		*out = v;
+		out += rows;
 	}
-}
-
-/* Adds the events of rows in each of which it ran. */
-static void make_up(struct track *t, const struct column *c, uint32_t row, uint32_t end)
-{
-	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running;
-
-	for (; row < end; row++) {
-		uint64_t d = (c->v[row] - prev) & mask_of(t), e = c->enabled[row] - enabled,
-			 r = c->running[row] - running;
-
-		t->times->made += r < e ? (double)d * (double)e / (double)r : (double)d;
-		t->times->shared |= r < e;
-		prev = c->v[row];
-		enabled = c->enabled[row];
-		running = c->running[row];
+	if (t->aspects & 1u << TRACK_ELAPSED) {
+		*out = value_of(seconds);
+		out += rows;
 	}
-}
-
-static uint64_t sum_of(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
-{
-	uint64_t sum = 0, prev = t->prev, mask = mask_of(t);
-
-	/* Differences that are all positive add up to the one between the ends. */
-	if (t->width == 64)
-		return c->v[end - 1] - t->prev;
-	for (; row < end; row++) {
-		sum += (c->v[row] - prev) & mask;
-		prev = c->v[row];
-	}
-	return sum;
-}
-
-void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end, bool regular)
-{
-	uint64_t sum, time;
-
-	if (row == end)
+	if (t->aspects & 1u << TRACK_RATE)
+		*out = t->semantics == PM_GAUGE          ? v :
+		       __builtin_expect(seconds != 0, 1) ? value_of(v.v / seconds) :
+							   value_missing(VALUE_DIVISION_BY_ZERO);
+	if (!t->loss)
 		return;
-	if (!regular || t->more || t->type != PM_U64 || t->semantics != PM_CUMULATIVE) {
-		for (; row < end; row++)
-			track_step(t, c, row);
-		return;
-	}
-	sum = sum_of(t, c, row, end);
-	if (c->enabled) {
-		if (always_ran(t, c, end))
-			t->times->made += (double)sum;
-		else
-			make_up(t, c, row, end);
-		t->times->enabled += c->enabled[end - 1] - t->times->prev_enabled;
-		t->times->running += c->running[end - 1] - t->times->prev_running;
-		t->times->prev_enabled = c->enabled[end - 1];
-		t->times->prev_running = c->running[end - 1];
-	}
-	add(t, sum);
-	time = midpoint(c, end - 1);
-	t->elapsed += true_ns(c, time - t->prev_time);
-	t->prev = c->v[end - 1];
-	t->prev_time = time;
-	t->before = 0;
+	t->loss->ever = true;
+	t->loss->at[k] = (struct support){ seconds, 0, 0, 0, 0 };
 }
 
-static void count_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct count *out)
-{
-	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running,
-		 mask = mask_of(t);
-
-	for (; row < end; row++, out++) {
-		out->v = out->made = (c->v[row] - prev) & mask;
-		out->enabled = c->enabled[row] - enabled;
-		out->running = c->running[row] - running;
-		if (t->perf && out->running < out->enabled && out->running)
-			out->made = (uint64_t)((double)out->v * (double)out->enabled / (double)out->running);
-		out->reason = out->enabled && out->running ? 0 : PM_REASON_NOT_COUNTED;
-		prev = c->v[row];
-		enabled = c->enabled[row];
-		running = c->running[row];
-	}
-}
-
-void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds)
-{
-	uint64_t before = midpoint(c, row);
-
-	for (uint32_t r = row + 1; r < end; r++) {
-		uint64_t time = midpoint(c, r);
-
-		seconds[r] = (double)true_ns(c, time - before) / 1e9;
-		before = time;
-	}
-}
-
-/* The values of intervals that each end with a regular reading. */
-static void value_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
-{
-	uint64_t prev = t->prev, mask = mask_of(t);
-
-	for (uint32_t r = row; r < end; r++) {
-		uint64_t now = c->v[r];
-
-		out[r - row] = t->semantics == PM_GAUGE ? value_of_u64(now) : value_of((double)((now - prev) & mask));
-		prev = now;
-	}
-	/* Events first, then units: perf counts in whole events. */
-	if (t->perf && t->semantics == PM_CUMULATIVE)
-		scale_rows(t, c, row, end, out);
-	if (t->scaled)
-		for (uint32_t r = 0; r < end - row; r++)
-			out[r] = value_of(out[r].v * t->mul / t->div);
-}
-
-static void elapsed_rows(double first, const double *seconds, size_t n, struct value *out)
-{
-	for (size_t i = 0; i < n; i++)
-		out[i] = value_of(i ? seconds[i] : first);
-}
-
-/* Without elapsed time there is no rate. */
-static inline struct value rate(double v, double seconds)
-{
-	return __builtin_expect(seconds != 0, 1) ? value_of(v / seconds) : value_missing(VALUE_DIVISION_BY_ZERO);
-}
-
-static void rate_rows(const struct value *v, double first, const double *seconds, size_t n, struct value *out)
-{
-	out[0] = rate(v[0].v, first);
-	for (size_t i = 1; i < n; i++)
-		out[i] = rate(v[i].v, seconds[i]);
-}
-
-typedef double pair __attribute__((vector_size(16)));
-
-/* Rates of a counter whose readings are whole numbers of its unit, in one loop; two at once, because division is what
- * takes the time. */
-static void plain_rates(const struct track *t, const struct column *c, uint32_t row, uint32_t end, double first,
-			struct value *out)
-{
-	uint64_t prev = c->v[row], mask = mask_of(t);
-	uint32_t r = row + 1;
-
-	*out++ = rate((double)((prev - t->prev) & mask), first);
-	for (; r + 1 < end; r += 2, out += 2) {
-		uint64_t now = c->v[r], next = c->v[r + 1];
-		double s = c->seconds[r], z = c->seconds[r + 1];
-		pair v = { (double)((now - prev) & mask), (double)((next - now) & mask) };
-
-		if (__builtin_expect(s == 0 || z == 0, 0)) {
-			out[0] = rate(v[0], s);
-			out[1] = rate(v[1], z);
-		} else {
-			v /= (pair){ s, z };
-			out[0] = value_of(v[0]);
-			out[1] = value_of(v[1]);
-		}
-		prev = next;
-	}
-	if (r < end)
-		*out = rate((double)((c->v[r] - prev) & mask), c->seconds[r]);
-}
-
-void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
-		size_t stride, size_t k, struct count *counts, bool regular)
+/* Whether readings of the column may be taken by take_simple(). */
+static bool is_simple(const struct track *t, const struct column *c, bool counts)
 {
 	const unsigned timed = 1u << TRACK_ELAPSED | 1u << TRACK_RATE;
-	bool simple = regular && !t->any && !t->more && t->type == PM_U64 &&
-		      (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
-		      !(t->aspects & ~(timed | 1u << TRACK_VALUE)) && (c->seconds || !(t->aspects & timed)) &&
-		      !t->elapsed && !(t->loss && (t->loss->lost || t->loss->absent));
-	struct value *out = base + k, *v = out;
-	const double *seconds = c->seconds ? c->seconds + row : NULL;
-	size_t n = end - row;
-	double first;
-	bool plain;
 
-	/* Without times of its own a count has those of the readings, which are not examined here. */
-	simple = simple && (!counts || (t->times && t->semantics == PM_CUMULATIVE));
-	/* The event's clock counts, not the time of a reading. */
-	simple = simple && !(t->uncore && t->perf && t->aspects & timed);
-	if (!simple) {
-		for (; row < end; row++, k++) {
-			track_step(t, c, row);
-			track_close(t, base, stride, k, counts);
+	return !t->more && t->type == PM_U64 && !(t->aspects & ~(timed | 1u << TRACK_VALUE)) &&
+	       !(t->uncore && t->perf && t->aspects & timed) &&
+	       (t->semantics == PM_CUMULATIVE ||
+		(t->semantics == PM_GAUGE && !counts && !(t->average && c->averages)));
+}
+
+/* As track_step() and track_close() for rows from `row` on, as long as they are what nearly all are: readings of a
+ * count that rose by little, or of a level that is all of an interval. Results begin with the *k-th, which it moves.
+ * Returns the first row that is none. `timed`: beside perf's times; `each`: every row ends an interval. */
+static inline __attribute__((always_inline)) uint32_t take_simple(struct track *t, const struct column *c,
+								  uint32_t row, uint32_t end, const bool *closes,
+								  struct value *base, size_t rows, size_t *k,
+								  struct count *counts, bool level, bool timed,
+								  bool each)
+{
+	const uint64_t mask = mask_of(t), few = level ? mask : mask / 4;
+	const uint32_t first = row;
+	const bool clean = !t->loss || !(t->loss->lost || t->loss->absent || t->loss->before || t->loss->carried);
+	struct track_times own = { 0 }, *times = timed ? t->times : &own;
+	uint64_t prev = t->prev, sum = t->any ? t->sum : 0, elapsed = t->elapsed, before = t->prev_time,
+		 prev_enabled = times->prev_enabled, prev_running = times->prev_running, enabled = times->enabled,
+		 running = times->running;
+	bool any = t->any, shared = times->shared;
+	double made = times->made;
+
+	for (; row < end && !(c->status && c->status[row]); row++) {
+		uint64_t now = c->v[row], d = (now - prev) & mask;
+		bool closing = each || closes[row], alone = each && row > first;
+
+		/* What was lost before is told at the end of the interval. */
+		if (d > few || (closing && !clean) || (level && (any || !closing)))
+			break;
+		if (timed) {
+			uint64_t e = c->enabled[row] - prev_enabled, r = c->running[row] - prev_running;
+
+			if (c->enabled[row] < prev_enabled || c->running[row] < prev_running || r > e ||
+			    (t->perf && !r && e))
+				break;
+			made += t->perf && r < e && !level ? (double)d * (double)e / (double)r : (double)d;
+			shared |= t->perf && r < e;
+			enabled += e;
+			running += r;
+			prev_enabled += e;
+			prev_running += r;
 		}
-		return;
+		sum = level ? now : sum + d;
+		prev = now;
+		any = true;
+		if (!closing)
+			continue;
+		if (!alone || counts) {
+			elapsed += true_ns(c, midpoint(c, row) - before);
+			before = midpoint(c, row);
+		}
+		put_simple(t,
+			   level && !t->scaled ? value_of_u64(sum) :
+						 value_of(scaled(t, shared && !level ? made : (double)sum)),
+			   alone ? c->seconds[row] : (double)elapsed / 1e9, base, rows, *k);
+		if (counts)
+			counts[*k] = (struct count){ sum, shared ? (uint64_t)made : sum, timed ? enabled : elapsed,
+						     timed ? running : elapsed, 0 };
+		if (counts && (!counts[*k].enabled || !counts[*k].running))
+			counts[*k].reason = PM_REASON_NOT_COUNTED;
+		++*k;
+		any = shared = false;
+		sum = elapsed = enabled = running = 0;
+		made = 0;
 	}
-	if (row == end)
-		return;
-	if (t->loss)
-		t->loss->ever = true;
-	if (counts)
-		count_rows(t, c, row, end, counts + k);
-	first = (double)true_ns(c, midpoint(c, row) - t->prev_time) / 1e9;
-	/* What is computed from the values may overwrite them, if they are not requested. */
-	if (t->aspects & 1u << TRACK_VALUE)
-		out += stride;
-	else if (t->aspects & 1u << TRACK_RATE && t->aspects & 1u << TRACK_ELAPSED)
-		v = out + stride;
-	plain = t->aspects == 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE && !t->perf && !t->scaled;
-	if (plain)
-		plain_rates(t, c, row, end, first, out);
-	else
-		value_rows(t, c, row, end, v);
-	if (t->aspects & 1u << TRACK_ELAPSED) {
-		elapsed_rows(first, seconds, n, out);
-		out += stride;
+	if (row == first)
+		return row;
+	if (any)
+		elapsed += true_ns(c, midpoint(c, row - 1) - before);
+	t->any = any;
+	t->prev = level ? 0 : prev;
+	t->prev_time = midpoint(c, row - 1);
+	t->sum = sum;
+	t->elapsed = elapsed;
+	times->prev_enabled = prev_enabled;
+	times->prev_running = prev_running;
+	times->enabled = enabled;
+	times->running = running;
+	times->made = made;
+	times->shared = shared;
+	return row;
+}
+
+bool track_take(struct track *t, const struct column *c, uint32_t row, uint32_t end, const bool *closes,
+		struct value *base, size_t rows, struct count *counts)
+{
+	bool simple = is_simple(t, c, counts), level = t->semantics == PM_GAUGE, timed = c->enabled, plain = true;
+	size_t k = 0;
+
+	while (row < end) {
+		/* One function, compiled for each kind of loop. */
+		if (simple && t->started && !t->gap && !t->odd)
+			row = level || counts ?
+				      take_simple(t, c, row, end, closes, base, rows, &k, counts, level, timed,
+						  false) :
+			      !c->seconds ?
+				      take_simple(t, c, row, end, closes, base, rows, &k, NULL, false, timed, false) :
+			      timed ? take_simple(t, c, row, end, closes, base, rows, &k, NULL, false, true, true) :
+				      take_simple(t, c, row, end, closes, base, rows, &k, NULL, false, false, true);
+		if (row == end)
+			break;
+		/* With the first snapshot of a stretch nothing can be lost yet. */
+		if ((!t->loss || c->note) && !is_regular(t, c, row, 0) &&
+		    (c->before || row != c->first || t->started || t->before || reading_status(t, c, row))) {
+			plain = false;
+			track_loss_of(t, rows);
+		}
+		track_step(t, c, row);
+		if (closes[row])
+			track_close(t, base, rows, k++, counts);
+		row++;
 	}
-	if (!plain && t->aspects & 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE)
-		rate_rows(v, first, seconds, n, out);
-	else if (t->aspects & 1u << TRACK_RATE && v != out)
-		memcpy(out, v, n * sizeof(*out));
-	if (t->semantics == PM_CUMULATIVE)
-		t->prev = c->v[end - 1];
-	t->prev_time = midpoint(c, end - 1);
-	if (c->enabled) {
-		t->times->prev_enabled = c->enabled[end - 1];
-		t->times->prev_running = c->running[end - 1];
-	}
+	return plain;
 }
 
 struct tally tally_take(struct track *t)

@@ -105,7 +105,7 @@ struct column {
 	const uint64_t *v;
 	const uint16_t *status;                          /* NULL: all valid */
 	const uint64_t *begin, *end, *enabled, *running; /* the last two NULL without perf times */
-	const double *seconds; /* since the row before, for all rows but the first; NULL: not requested */
+	const double *seconds; /* since the row before, for all rows but the first; NULL: not computed */
 	const uint64_t *tick;
 	uint32_t first;        /* the row after `before` */
 	uint64_t before;       /* the tick before that row; 0: none to compare with */
@@ -152,23 +152,17 @@ struct joint_row {
 
 /* The loss of a track, created for blocks of `rows`. */
 struct track_loss *track_loss_of(struct track *t, size_t rows);
-/* Whether [row, end) has all readings, and each can be taken as it is. */
-bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
 /* Whether a reading of [row, end) cannot be compared with the previous one. */
 bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
-/* Fills seconds[row + 1] to seconds[end - 1] as struct column has them. */
-void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds);
 /* Takes one reading. The track has a loss unless the row is regular. */
 void track_step(struct track *t, const struct column *c, uint32_t row);
-/* A step for each row of [row, end), of which only the last may end an interval; faster if `regular`. */
-void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end, bool regular);
 /* Ends the interval with the previous reading: result k of each wanted aspect, in arrays from `base` on, `stride`
  * apart. `counts`: an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
-/* A step and a close for each row of [row, end), from result k on, but faster; c->seconds is set if time is
- * requested. */
-void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
-		size_t stride, size_t k, struct count *counts, bool regular);
+/* A step for each row of [row, end), and a close where closes[] says so, from result 0 on, of arrays of `rows`. False:
+ * some reading was not taken as it is, and the track has a loss. */
+bool track_take(struct track *t, const struct column *c, uint32_t row, uint32_t end, const bool *closes,
+		struct value *base, size_t rows, struct count *counts);
 /* It was not read for `ns`. It has a loss. */
 void track_missed(struct track *t, uint16_t reason, uint64_t ns);
 /* The same for the time before a row; `note` as in struct column. */
