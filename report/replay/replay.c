@@ -549,7 +549,7 @@ static void take_columns(const struct gather *g, const struct gathered *x, uint3
 	size_t stride = row_stride(x);
 
 	for (uint32_t row = 0; row < g->chunk.rows; row++) {
-		const uint64_t *v = x->row + g->at[row] * stride;
+		const uint64_t *v = x->row + row * stride;
 
 		/* Each row is a stream of its own, more than processors predict. */
 		__builtin_prefetch(v + from + AHEAD);
@@ -659,23 +659,6 @@ static void begin_group(const struct gather *g, struct gathered *x, const struct
 	x->tile = memory_resize(NULL, (size_t)GATHER_TILE * g->rows, sizeof(*x->tile));
 }
 
-/* Whether what intervals longer than from row to row need of the columns are their ends, as long as they rise. */
-static bool adds_up(const struct replay *r, const struct pm_chunk *c)
-{
-	bool all = r->config.mode != REPLAY_EACH && r->begun && !r->joints.n;
-
-	for (uint32_t i = 0; i < c->n_groups && all; i++) {
-		const struct group_feeds *f = is_fed(r, &c->group[i]) ? replay_feeds(r, c->group[i].group) : NULL;
-
-		for (uint32_t k = 0; f && k < f->n && all; k++) {
-			const struct track *t = &r->track[f->feed[k].track];
-
-			all = t->type == PM_U64 && t->semantics == PM_CUMULATIVE && !t->more;
-		}
-	}
-	return all;
-}
-
 static void begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 {
 	struct gather *g = &r->gather;
@@ -699,10 +682,6 @@ static void begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 	}
 	g->chunk.n_groups = c->n_groups;
 	g->chunk.tick = g->tick;
-	for (uint32_t i = 0; i < g->rows; i++)
-		g->at[i] = (uint8_t)i;
-	g->plain = adds_up(r, c);
-	g->loose = 0;
 	replay_see(r, c);
 }
 
@@ -947,8 +926,6 @@ static bool replay_find_slope(struct replay *r, const struct pm_clocks *now)
 
 #define GATHER_LEAST 4 /* rows */
 
-#define LOOSE_MOST 4096
-
 #define GATHER_BYTES (6u << 20) /* that rows may take */
 #define GATHER_ROOMY (16u << 20)
 
@@ -989,28 +966,9 @@ static void take_status(struct gather *g, struct gathered *x, const struct pm_ch
 	if (!x->some_missing)
 		memset(x->status, 0, cells * sizeof(*x->status));
 	x->some_missing = true;
-	g->plain = false;
 	for (uint32_t c = 0; c < x->columns; c++)
 		if (cg->status[c * cg->stride + row])
 			x->status[c * g->rows + g->chunk.rows] = cg->status[c * cg->stride + row];
-}
-
-#define RISE_MOST (UINT64_C(1) << 48) /* so that LOOSE_MOST of them are no wrap */
-
-/* Whether no difference is negative, or nearly as large as that would be; stores the readings, too, because memory is
- * what takes the time. */
-static bool store_rising(uint64_t *restrict to, const uint64_t *restrict last, const uint64_t *restrict v,
-			 size_t stride, uint32_t n)
-{
-	uint64_t any = 0;
-
-	for (uint32_t k = 0; k < n; k++) {
-		uint64_t now = v[k * stride];
-
-		any |= now - last[k];
-		to[k] = now;
-	}
-	return any < RISE_MOST;
 }
 
 static void store(uint64_t *to, const uint64_t *v, size_t stride, uint32_t n)
@@ -1022,61 +980,24 @@ static void store(uint64_t *to, const uint64_t *v, size_t stride, uint32_t n)
 			to[k] = v[k * stride];
 }
 
-/* Whether no event ran for a part of the time. */
-static bool ran_or_not(const struct gathered *x, const uint64_t *now, const uint64_t *last)
-{
-	uint32_t times = x->head / 4;
-	uint64_t any = 0;
-
-	for (uint32_t k = 2 * times; k < 3 * times; k++)
-		any |= (now[k] - last[k]) ^ (now[k + times] - last[k + times]);
-	return !any;
-}
-
-/* Stores a row after the others. Returns whether all readings are there, none is below that of the last row, and no
- * event ran for a part of the time. */
-static bool store_row(const struct replay *r, struct gather *g, const struct pm_chunk *c, uint32_t row)
+/* Stores a row after the others. */
+static void store_row(struct gather *g, const struct pm_chunk *c, uint32_t row)
 {
 	uint32_t n = g->chunk.rows;
-	bool rises = g->plain && n;
 
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_chunk_group *cg = &c->group[i];
 		struct gathered *x = &g->group[i];
-		uint64_t *to = x->row + g->at[n] * row_stride(x);
-		const uint64_t *last = n ? x->row + g->at[n - 1] * row_stride(x) : NULL;
 
 		if (g->chunk.group[i].absent)
 			continue;
-		if (rises)
-			rises = store_rising(to, last, cg->v + row, cg->stride, x->columns);
-		else
-			store(to, cg->v + row, cg->stride, x->columns);
-		if (rises && pm_model_group(r->model, cg->group)->flags & PM_GROUP_PERF_TIMES)
-			rises = ran_or_not(x, to, last);
+		store(x->row + n * row_stride(x), cg->v + row, cg->stride, x->columns);
 		if (cg->status)
 			take_status(g, x, cg, row);
-		rises &= !cg->status;
 	}
-	return rises;
-}
-
-/* Replaces the last row by the one stored after it. */
-static void drop_last(struct gather *g)
-{
-	uint32_t n = --g->chunk.rows;
-	uint8_t at = g->at[n];
-
-	g->at[n] = g->at[n + 1];
-	g->at[n + 1] = at;
-}
-
-/* Which of the intervals from here on ends with this row, or after it. */
-static uint64_t interval_of(const struct replay *r, uint64_t tick)
-{
-	return r->config.mode == REPLAY_EVERY && tick > r->next_ns ?
-		       (tick - r->next_ns - 1) / r->config.every_ns + 1 :
-		       0;
+	g->tick[n] = c->tick[row];
+	g->wall[n] = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
+	g->chunk.rows++;
 }
 
 /* Whether a group is new with this chunk. Where members come and go every second, the next chunk has another one. */
@@ -1115,24 +1036,8 @@ static bool gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row
 	} else if (g->chunk.rows + (end - row) > g->rows || !goes_on(r, c)) {
 		return false;
 	}
-	for (; row < end; row++) {
-		bool rises = store_row(r, g, c, row);
-		/* The row after one that fell tells whether that was a reading. */
-		uint32_t n = g->chunk.rows, loose = rises && g->rose;
-
-		g->rose = rises;
-		/* What lies between two rows of an interval adds nothing to them. */
-		if (loose && g->loose && g->loose < LOOSE_MOST &&
-		    interval_of(r, g->tick[n - 1]) == interval_of(r, c->tick[row])) {
-			drop_last(g);
-			loose += g->loose;
-		}
-		g->loose = loose;
-		g->tick[g->chunk.rows] = c->tick[row];
-		g->wall[g->chunk.rows] =
-			c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
-		g->chunk.rows++;
-	}
+	for (; row < end; row++)
+		store_row(g, c, row);
 	return true;
 }
 

@@ -57,12 +57,8 @@ struct gathered {
 struct gather {
 	struct gathered *group; /* owned: beside chunk.group */
 	uint32_t cap_groups;
-	struct pm_chunk chunk;     /* owns its groups, of which only times and status are in place */
-	uint32_t rows;             /* room */
-	bool plain;                /* rows that rise need not be kept within an interval */
-	bool rose;                 /* nothing in the last row was below the one before it */
-	uint32_t loose;            /* rows that the last one stands for, if it need not be kept; else 0 */
-	uint8_t at[PM_CHUNK_ROWS]; /* by row: which of those in `row` of each group */
+	struct pm_chunk chunk; /* owns its groups, of which only times and status are in place */
+	uint32_t rows;         /* room */
 	uint64_t tick[PM_CHUNK_ROWS];
 	int64_t wall[PM_CHUNK_ROWS];
 };
