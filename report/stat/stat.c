@@ -15,6 +15,8 @@ static void forget(struct stat_sheet *s)
 	stat_events_release(s);
 	stat_shadow_release(s);
 	stat_forget_history(s);
+	names_release(&s->lacking);
+	buf_release(&s->lacks);
 	buf_release(&s->stamp);
 	free(s->off);
 	s->off = NULL;

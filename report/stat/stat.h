@@ -152,9 +152,7 @@ struct stat_metric {
 
 struct stat_column { /* a track of the replay that a line sums up */
 	uint32_t track, counter, instance;
-	uint32_t package, die, cpu;
-	uint32_t lost; /* intervals in which others were counted, but not this one */
-	uint16_t why;
+	uint32_t package, die;
 	uint64_t unseen_ns; /* ns since it was last counted */
 };
 
@@ -205,8 +203,7 @@ struct stat_sheet {
 	size_t n_histories;
 	struct names history_of; /* "place, newline, head" -> place in history */
 	const struct binding *binding;
-	struct stat_finder *finder; /* where instances count */
-	bool laid_out, shaped;      /* since the last plan */
+	bool laid_out, shaped; /* since the last plan */
 	/* Of the recording. */
 	uint64_t elapsed_ns;  /* of the last command that ended; 0: none */
 	uint64_t counted_ns;  /* ns with events enabled, over the intervals so far */
@@ -220,8 +217,12 @@ struct stat_sheet {
 	char time[32];    /* of the current interval */
 	bool summing;     /* printing the totals of --summary */
 	struct buf notes; /* lines for stderr, at the end */
-	bool partial;     /* a sum lacks a part */
-	bool doubtful;    /* a metric has readings that took too long */
+	/* Events of which a sum lacks a part, the names of the first ones, and a reason. */
+	struct names lacking;
+	struct buf lacks;
+	uint16_t why_lacks;
+	bool partial;  /* that was so in some recording */
+	bool doubtful; /* a metric has readings that took too long */
 };
 
 /* ---- stat.c ---- */

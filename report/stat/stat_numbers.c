@@ -42,6 +42,20 @@ static void take_lost(const struct stat_sheet *s, struct stat_line *l, struct st
 	l->total.lost += c->unseen_ns;
 }
 
+#define NAMED 8 /* events in a remark */
+
+/* Notes that a sum lacks a part. */
+static void lose(struct stat_sheet *s, const char *event, uint16_t why)
+{
+	s->partial = true;
+	if (names_get(&s->lacking, event, NULL))
+		return;
+	memory_done(names_set(&s->lacking, event, why));
+	if (s->lacking.n <= NAMED)
+		buf_printf(&s->lacks, "%s%s", s->lacking.n > 1 ? ", " : "", event);
+	s->why_lacks = why;
+}
+
 static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 {
 	bool package = s->event[l->event].per_pkg && s->aggr != STAT_THREAD;
@@ -59,7 +73,6 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		if (__builtin_expect(c->reason, 0)) {
 			missing++;
 			why = c->reason;
-			column->why = c->reason;
 			/* What waited for a counter all the time lowers the percentage. */
 			if (c->reason == PM_REASON_NOT_COUNTED && !package)
 				l->now.enabled += c->enabled;
@@ -80,7 +93,7 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		return;
 	}
 	for (uint32_t i = 0; i < l->n; i++) {
-		struct stat_column *column = &s->column[l->first + i];
+		const struct stat_column *column = &s->column[l->first + i];
 		const struct count *c = replay_counts(s->replay, column->track) + k;
 		const struct support *u = replay_support(s->replay, column->track);
 
@@ -89,8 +102,7 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		if (!c->reason || status_absent(c->reason) ||
 		    (c->reason == PM_REASON_NOT_COUNTED && (!c->enabled || (u && u[k].known > 0))))
 			continue;
-		column->lost++;
-		s->partial = true;
+		lose(s, s->event[l->event].name, c->reason);
 		/* Nothing of it is known at any time: the sum is not a number, here as everywhere. In a line of
 		 * several intervals, the next one may include what this one lacks. */
 		if (!s->config->intervals)
@@ -228,52 +240,6 @@ const char *stat_missing(uint16_t reason)
 		       "<not counted>";
 }
 
-#define NAMED 8 /* places or events in a remark */
-
-/* Adds to a list of which the first are named. */
-static void put_named(struct buf *out, uint32_t *n, const char *name)
-{
-	if ((*n)++ < NAMED)
-		buf_printf(out, "%s%s", *n > 1 ? ", " : "", name);
-}
-
-static void end_named(struct buf *out, uint32_t n)
-{
-	if (n > NAMED)
-		buf_printf(out, " and %u more", n - NAMED);
-}
-
-/* Where and how often an event was lost; nothing if it was not. */
-static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
-{
-	SCOPED(buf_release) struct buf where = BUF_INIT;
-	uint32_t most = 0, n = 0;
-	uint16_t why = 0;
-	char word[16];
-
-	for (uint32_t i = 0; i < s->n_lines; i++)
-		for (uint32_t k = 0; s->line[i].event == event && k < s->line[i].n; k++) {
-			const struct stat_column *c = &s->column[s->line[i].first + k];
-			const struct pm_instance *in = pm_model_instance(s->places->model, c->instance);
-
-			if (!c->lost)
-				continue;
-			most = c->lost > most ? c->lost : most;
-			why = c->why;
-			snprintf(word, sizeof(word), "CPU %u", c->cpu);
-			put_named(&where, &n,
-				  c->cpu != PM_NONE ? word :
-				  in                ? pm_map_text(&in->attrs, PM_INSTANCE_NAME, "?") :
-						      "?");
-		}
-	end_named(&where, n);
-	if (most)
-		buf_printf(out, ": %s on %s in %u of %llu intervals; %s\n", status_word(why, STATUS_WHOLE, word),
-			   buf_str(&where), most, (unsigned long long)s->intervals,
-			   s->config->intervals ? "sums cover the others" :
-						  "so there is no sum; -A shows the others");
-}
-
 /* Says that -C cannot be honoured. */
 static void note_tasks(struct stat_sheet *s)
 {
@@ -302,36 +268,21 @@ static void note_runs(struct stat_sheet *s)
 	}
 }
 
-/* One line for all events with the same loss: groups are lost as a whole. */
-static void note_lost(struct stat_sheet *s)
-{
-	SCOPED(buf_release) struct buf now = BUF_INIT, last = BUF_INIT;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i <= s->n_events; i++) {
-		buf_clear(&now);
-		if (i < s->n_events)
-			say_lost(s, i, &now);
-		if (i < s->n_events && !now.len)
-			continue;
-		if (last.len && strcmp(buf_str(&last), buf_str(&now))) {
-			end_named(&s->notes, n);
-			buf_add(&s->notes, last.data, last.len);
-			n = 0;
-		}
-		if (now.len)
-			put_named(&s->notes, &n, s->event[i].name);
-		buf_clear(&last);
-		buf_add(&last, now.data, now.len);
-	}
-}
-
 void stat_note_lost(struct stat_sheet *s)
 {
 	note_tasks(s);
 	note_runs(s);
-	if (s->partial)
-		note_lost(s);
+	if (s->lacking.n) {
+		char word[16];
+
+		buf_add(&s->notes, s->lacks.data, s->lacks.len);
+		if (s->lacking.n > NAMED)
+			buf_printf(&s->notes, " and %u more", (unsigned)(s->lacking.n - NAMED));
+		buf_printf(&s->notes, ": not read everywhere in every interval (%s); %s\n",
+			   status_word(s->why_lacks, STATUS_WHOLE, word),
+			   s->config->intervals ? "sums cover what was read" :
+						  "so there is no sum; -A shows the others");
+	}
 	if (s->doubtful)
 		buf_addstr(&s->notes, "metrics are doubtful: a reading took longer than 1 % of its interval, or a "
 				      "share exceeds 101 %\n");

@@ -662,11 +662,14 @@ static bool has_id(const struct stat_ids *ids, uint64_t wanted)
 	return false;
 }
 
-static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance *i)
+/* Whether what an instance counted is wanted, of an event in that cgroup. */
+static bool is_wanted(const struct stat_sheet *s, const struct pm_instance *i, uint32_t cgroup)
 {
 	const struct stat_config *c = s->config;
 	uint32_t cpu = i->kind == PM_CPU ? i->number : i->kind == PM_TASK ? PM_NONE : i->cpu;
 
+	if (cgroup != PM_NONE && cgroup != stat_cgroup_of(i))
+		return false;
 	if (c->cpus.n && cpu != PM_NONE && !cpulist_has(&c->cpus, cpu))
 		return false;
 	if (s->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !stat_wants_cgroup(c, stat_cgroup_name(i)))
@@ -682,7 +685,7 @@ static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance
 /* Equal places by their CPUs, so that the first one stays. */
 static int by_place(const void *a, const void *b)
 {
-	const struct place *x = &((const struct stat_row *)a)->place, *y = &((const struct stat_row *)b)->place;
+	const struct place *x = a, *y = b;
 	int order = place_compare(x, y);
 
 	return order ? order : array_order(x->first_cpu, y->first_cpu, 0, 0);
@@ -709,14 +712,15 @@ static int by_place_of(const void *a, const void *b, void *rows)
 static void make_rows(struct stat_sheet *s, const struct place *place, uint32_t n)
 {
 	const struct stat_level *level = &stat_levels[s->aggr];
+	SCOPED(scoped_free) struct place *sorted = memory_copy(place, n, sizeof(*sorted));
 
-	s->row = memory_new(n, sizeof(*s->row));
-	for (uint32_t i = 0; i < n; i++)
-		s->row[i].place = place[i];
-	qsort(s->row, n, sizeof(*s->row), by_place);
-	for (uint32_t i = 0; i < n; i++)
-		if (!i || place_compare(&s->row[s->n_rows - 1].place, &s->row[i].place))
-			s->row[s->n_rows++] = s->row[i];
+	qsort(sorted, n, sizeof(*sorted), by_place);
+	for (uint32_t i = 0; i < n; i++) {
+		if (s->n_rows && !place_compare(&s->row[s->n_rows - 1].place, &sorted[i]))
+			continue;
+		memory_room(&s->row, s->n_rows, sizeof(*s->row));
+		s->row[s->n_rows++] = (struct stat_row){ .place = sorted[i] };
+	}
 	if (s->aggr == STAT_NONE)
 		qsort(s->row, s->n_rows, sizeof(*s->row), by_cpu);
 	s->row_at = memory_new(s->n_rows, sizeof(*s->row_at));
@@ -820,29 +824,6 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	return places_find(s->places, i, kind, place);
 }
 
-/* What was found of instances, by slot, and one for those that came later: with a thousand CPUs, searches matter. */
-struct stat_finder {
-	struct found {
-		uint32_t id, row; /* 1 + row; 0: not searched for yet */
-	} * found;                /* owned */
-	uint32_t n;
-};
-
-static struct found *found_of(const struct stat_finder *f, const struct pm_instance *i)
-{
-	struct found *x = &f->found[i->slot < f->n ? i->slot : f->n];
-
-	if (x->id != i->id)
-		*x = (struct found){ .id = i->id };
-	return x;
-}
-
-/* Whether its instances are placed like those of other events. */
-static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
-{
-	return !ev->per_pkg && kind_for(s, ev) == stat_levels[s->aggr].kind;
-}
-
 /* A track that counts for an event. */
 struct feed {
 	uint32_t event, row, track;
@@ -856,23 +837,26 @@ static int by_event_then_row(const void *a, const void *b)
 				      array_order(x->row, y->row, x->track, y->track);
 }
 
+/* Many tracks in a row often share a place. */
 static uint32_t add_place(struct place **place, uint32_t *n, const struct place *at)
 {
+	if (*n && !place_compare(&(*place)[*n - 1], at) && (*place)[*n - 1].first_cpu == at->first_cpu)
+		return *n - 1;
 	memory_room(place, *n, sizeof(**place));
-	(*place)[(*n)++] = *at;
-	return *n;
+	(*place)[*n] = *at;
+	return (*n)++;
 }
 
 /* What feeds the lines, ordered, and the rows. *nowhere: how many columns have none. */
 static struct feed *find_rows(struct stat_sheet *s, size_t *n, uint32_t *nowhere)
 {
 	const struct pm_model *m = s->places->model;
-	struct place *place = NULL, at = PLACE_NOWHERE(PM_SYSTEM);
+	SCOPED(scoped_free) struct place *place = NULL;
+	struct place at = PLACE_NOWHERE(PM_SYSTEM);
 	const char *target = pm_map_text(&m->header, PM_HEADER_TARGET, "");
 	/* Events by counter: places in `member`, which has one and the next. */
 	SCOPED(scoped_free) uint32_t *last = memory_new((size_t)m->n_counters + 1, sizeof(*last));
 	SCOPED(scoped_free) uint32_t(*member)[2] = NULL;
-	struct stat_finder *f = s->finder = memory_new(1, sizeof(*f));
 	struct feed *feed = NULL;
 	uint32_t n_members = 0, n_places = 0, n_cpus = 0;
 
@@ -883,9 +867,6 @@ static struct feed *find_rows(struct stat_sheet *s, size_t *n, uint32_t *nowhere
 			member[n_members][1] = last[s->event[e].counter[k]];
 			last[s->event[e].counter[k]] = ++n_members;
 		}
-	for (uint32_t i = 0; i < m->n_instances; i++)
-		f->n = m->instance[i].slot < f->n ? f->n : m->instance[i].slot + 1;
-	f->found = memory_new((size_t)f->n + 1, sizeof(*f->found));
 	if (s->aggr == STAT_GLOBAL)
 		add_place(&place, &n_places, &at);
 	for (uint32_t t = 0; t < replay_tracks(s->replay); t++) {
@@ -894,22 +875,16 @@ static struct feed *find_rows(struct stat_sheet *s, size_t *n, uint32_t *nowhere
 
 		for (uint32_t k = last[info.counter]; k; k = member[k - 1][1]) {
 			struct stat_event *ev = &s->event[member[k - 1][0]];
-			struct found *found = i && is_plain(s, ev) ? found_of(f, i) : NULL;
-			uint32_t entry = found ? found->row : 0;
 
 			ev->counted = true;
-			if (!i || (ev->in_cgroup != PM_NONE && ev->in_cgroup != stat_cgroup_of(i)) ||
-			    !wanted_instance(s, i))
+			if (!i || !is_wanted(s, i, ev->in_cgroup))
 				continue;
-			if (!entry && !place_of(s, ev, i, &at)) {
+			if (!place_of(s, ev, i, &at)) {
 				++*nowhere;
 				continue;
 			}
-			entry = entry ? entry : add_place(&place, &n_places, &at);
-			if (found)
-				found->row = entry;
 			memory_room(&feed, *n, sizeof(*feed));
-			feed[(*n)++] = (struct feed){ member[k - 1][0], entry - 1, t };
+			feed[(*n)++] = (struct feed){ member[k - 1][0], add_place(&place, &n_places, &at), t };
 		}
 	}
 	/* There are lines even if no event is supported. */
@@ -925,11 +900,8 @@ static struct feed *find_rows(struct stat_sheet *s, size_t *n, uint32_t *nowhere
 	make_rows(s, place, n_places);
 	for (size_t i = 0; i < *n; i++)
 		feed[i].row = (uint32_t)find_row(s, &place[feed[i].row]);
-	for (uint32_t i = 0; i <= f->n; i++)
-		f->found[i].row = f->found[i].row ? (uint32_t)find_row(s, &place[f->found[i].row - 1]) + 1 : 0;
 	if (*n)
 		qsort(feed, *n, sizeof(*feed), by_event_then_row);
-	free(place);
 	return feed;
 }
 
@@ -946,26 +918,8 @@ static void add_column(struct stat_sheet *s, struct stat_line *l, uint32_t track
 		.instance = t.instance,
 		.package = c ? c->package : PM_NONE,
 		.die = c ? c->die : PM_NONE,
-		.cpu = i->kind == PM_CPU    ? i->number :
-		       i->kind == PM_CGROUP ? i->cpu :
-					      PM_NONE,
 	};
 	l->n++;
-}
-
-/* 1 + the row of an instance; 0: it has none. */
-static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i)
-{
-	struct found *found = is_plain(s, ev) ? found_of(s->finder, i) : NULL;
-	struct place place;
-	uint32_t row;
-
-	if (found && found->row)
-		return found->row;
-	row = place_of(s, ev, i, &place) ? (uint32_t)(find_row(s, &place) + 1) : 0;
-	if (found)
-		found->row = row;
-	return row;
 }
 
 uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup,
@@ -973,10 +927,9 @@ uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uin
 {
 	const struct stat_event like = { .per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false),
 					 .percore = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PERCORE, false) };
+	struct place place;
 
-	if ((cgroup != PM_NONE && cgroup != stat_cgroup_of(i)) || !wanted_instance(s, i))
-		return PM_NONE;
-	return row_of(s, &like, i) - 1;
+	return is_wanted(s, i, cgroup) && place_of(s, &like, i, &place) ? (uint32_t)find_row(s, &place) : PM_NONE;
 }
 
 static void add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, const struct feed *feed, size_t n)
@@ -1042,7 +995,6 @@ static void index_lines(struct stat_sheet *s)
 
 static void forget_pointers(struct stat_sheet *s)
 {
-	s->finder = NULL;
 	s->row = NULL;
 	s->row_at = NULL;
 	s->line = NULL;
@@ -1066,23 +1018,18 @@ void stat_forget_layout(struct stat_sheet *s)
 	free(s->line_of);
 	free(s->order);
 	free(s->column);
-	if (s->finder)
-		free(s->finder->found);
-	free(s->finder);
 	forget_pointers(s);
 }
 
 /* Columns are mostly in the same order as before. */
-static void keep_losses(struct stat_sheet *s, const struct stat_line *l, const struct stat_column *was, uint32_t n)
+static void keep_unseen(struct stat_sheet *s, const struct stat_line *l, const struct stat_column *was, uint32_t n)
 {
 	for (uint32_t i = 0, at = 0; i < n; i++)
-		for (uint32_t k = 0; k < l->n && (was[i].lost || was[i].unseen_ns); k++, at++) {
+		for (uint32_t k = 0; k < l->n && was[i].unseen_ns; k++, at++) {
 			struct stat_column *c = &s->column[l->first + (at %= l->n)];
 
 			if (c->counter != was[i].counter || c->instance != was[i].instance)
 				continue;
-			c->lost = was[i].lost;
-			c->why = was[i].why;
 			c->unseen_ns = was[i].unseen_ns;
 			break;
 		}
@@ -1111,7 +1058,7 @@ static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 		l->running = was->running;
 		l->history = was->history;
 		was->history = (struct buf)BUF_INIT;
-		keep_losses(s, l, old->column + was->first, was->n);
+		keep_unseen(s, l, old->column + was->first, was->n);
 	}
 }
 
