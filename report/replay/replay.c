@@ -1,5 +1,8 @@
-/* Chunks to intervals: which columns feed which tracks, rows of short chunks gathered, readings that took long, what
- * has ended, and the clocks. */
+/* Chunks to intervals: which columns feed which tracks, rows of short chunks gathered, counters that formulas use
+ * together, levels combined row by row, readings that took long, what has ended, and the clocks. */
+#include "report/replay/replay.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,10 +10,998 @@
 #include "common/array.h"
 #include "common/buf.h"
 #include "common/catalog/catalog.h"
+#include "common/double_bits.h"
 #include "common/parse.h"
 #include "report/input/memory.h"
-#include "report/replay/replay_private.h"
-#include "report/replay/track_private.h"
+#include "report/machine/cpu_facts.h"
+#include "report/machine/status.h"
+#include "report/replay/track.h"
+
+#define ARENA_ROWS  PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
+#define GATHER_TILE 8             /* columns taken from rows together: a cache line of each row */
+
+/* Which track a value column of a group feeds. */
+struct feed {
+	uint32_t column, time, track;
+};
+
+/* How long readings took, in ns: the one at the beginning of the open interval, and the last. */
+struct spans {
+	uint64_t first, last;
+};
+
+struct group_feeds {
+	uint32_t group, slot; /* as struct pm_group has them */
+	struct feed *feed;    /* owned */
+	uint32_t n;
+	struct spans *spans; /* owned: of each of its times; NULL: none was ever long */
+	uint32_t n_spans;
+	uint8_t *doubt;          /* owned: times x rows of results; NULL likewise */
+	uint32_t stretch, first; /* the last stretch in which it was read, and the first chunk there */
+};
+
+/* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units.
+ * `place`: the package's number, or the id of a device. */
+struct rule_row {
+	uint32_t counter, place;
+	struct counter_rule rule;
+};
+
+/* What every value needs of its track, close together. */
+struct brief {
+	uint32_t slot; /* first of its arrays of results, in arrays */
+	uint8_t aspects;
+};
+
+/* A group of the gathered rows. */
+struct gathered {
+	uint32_t columns, head; /* all; those of times */
+	uint32_t room;          /* for columns */
+	uint64_t *row;          /* owned: row by row */
+	uint64_t *time;         /* owned: head x rows of the gather, filled once the rows are complete */
+	uint64_t *tile;         /* owned: GATHER_TILE x rows of the gather: the current columns */
+	uint32_t tiled;         /* the first of them; PM_NONE: none yet */
+	uint16_t *status;       /* owned: room x rows; NULL: not needed so far */
+	bool some_missing;      /* `status` counts */
+};
+
+/* Rows of chunks too short for a pass over all columns. */
+struct gather {
+	struct gathered *group; /* owned: beside chunk.group */
+	uint32_t cap_groups;
+	struct pm_chunk chunk; /* owns its groups, of which only times and status are in place */
+	uint32_t rows;         /* room */
+	uint64_t tick[PM_CHUNK_ROWS];
+	int64_t wall[PM_CHUNK_ROWS];
+};
+
+struct clock_pair {
+	uint64_t monotonic, raw;
+};
+
+#define CLOCK_PAIRS 64
+
+/* The current rows, which end no more intervals than the arena holds. */
+struct slice {
+	const uint64_t *tick;
+	uint32_t row;    /* the first */
+	uint64_t before; /* tick of the previous snapshot; 0: none in this stretch */
+	bool begins;     /* an interval begins with it */
+	bool each;       /* each ends one */
+};
+
+struct formula {
+	uint32_t *counter; /* owned, ascending */
+	uint32_t n;
+	enum pm_kind area; /* PM_KINDS: of an instance */
+	const struct places *places;
+};
+
+/* What the counters of one place share that a formula takes together. */
+struct joint {
+	uint32_t formula;                    /* its number */
+	bool of_area;                        /* of several instances */
+	bool waits;                          /* for some, the next reading may cover the row before */
+	bool stepped;                        /* the current rows are not plain */
+	uint16_t owed;                       /* why it waits */
+	uint16_t lost;                       /* why waiting was in vain; 0: it was not, so far */
+	struct row_note note[PM_CHUNK_ROWS]; /* findings of the tracks */
+	struct joint_row row[PM_CHUNK_ROWS]; /* consequence for all */
+};
+
+/* Of a track. */
+struct joint_link {
+	uint32_t joint; /* its joint: place + 1; 0: none, it is plain */
+	uint32_t next;  /* the next for this counter and instance, for another formula; 0: none */
+	bool missed;    /* a part of it was missing */
+	bool fresh;     /* and that is new */
+};
+
+#define JOINT_TAKEN 1 /* a formula takes it with other counts */
+#define JOINT_MIXED 2 /* one takes it with others of which some are levels */
+
+struct joints {
+	struct formula *formula; /* owned */
+	struct joint *joint;     /* owned */
+	struct joint_link *link; /* owned: by track */
+	unsigned char *taken;    /* owned: by counter id: JOINT_ bits */
+	uint32_t n_formulas, n, n_taken;
+	size_t n_links, n_seen; /* n_seen: tracks seen before */
+};
+
+struct replay {
+	struct replay_config config;
+	replay_sink sink;
+	void *ctx;
+	const struct pm_model *model;
+	uint16_t *want;   /* by counter id: aspects */
+	uint32_t *sum_of; /* likewise: the track of all that have ended, + 1; 0: none */
+	size_t n_want, n_folded;
+	struct track *track;
+	size_t n_tracks, cap_tracks;
+	struct track_end *past; /* of a total, what single tracks that have ended came to; their numbers follow */
+	size_t n_past;
+	uint32_t *live; /* tracks that have not ended; room for all */
+	size_t n_live;
+	uint32_t *key; /* the live ones, + 1, by open addressing from counter and instance; 0: free */
+	size_t n_keys, used_keys;
+	struct group_feeds *group;  /* that have not retired */
+	struct group_feeds *former; /* owned: those set aside, by group, with nothing but their spans */
+	uint32_t n_former;
+	uint32_t n_groups, cap_groups;
+	uint32_t *at_slot; /* by slot: place in group[] + 1; 0: none */
+	uint32_t n_slots;
+	uint32_t groups_seen, last_seen; /* of the model: how many were seen; id of the last of them */
+	struct rule_row **rule;          /* owned: what tracks point to, so it does not move */
+	size_t n_rules;
+	struct cpu_facts facts; /* of the package `facts_of` */
+	uint32_t facts_of;
+	bool has_facts;
+	struct value *arena;
+	struct brief *brief;  /* by track */
+	struct count *counts; /* tracks x rows, if they are wanted */
+	size_t arrays, rows;  /* arena: arrays x rows */
+	size_t cap_arena;     /* values that fit */
+	bool placed;          /* all tracks have a place in it */
+	uint32_t places;      /* how often they got it */
+	struct gather gather;
+	uint32_t newest; /* largest id of a group of a chunk that found nothing gathered */
+	struct joints joints;
+	struct average **average; /* owned */
+	size_t n_averages;
+	bool averages;   /* some interval of the current rows has several */
+	double *seconds; /* owned: times x rows of the current group, as in struct column */
+	uint32_t cap_seconds;
+	uint32_t chunk;   /* number of the current chunk, or of those gathered */
+	uint32_t stretch; /* number of the current stretch, from 1 */
+	size_t unseen;    /* live tracks not found in it so far */
+	uint32_t run, segment;
+	bool begun;            /* a snapshot of this run was seen */
+	bool fresh;            /* none of this stretch was: nothing is known about the time before */
+	bool open;             /* an interval is open: it holds what is in `now` */
+	bool losses;           /* some track has missed something, */
+	bool some_loss;        /* and does in the current block; only inside a sink */
+	const uint8_t **doubt; /* owned: by track, of the current block; NULL: nothing was ever doubtful */
+	bool some_doubt;       /* in the current block */
+	struct slice slice;
+	double slope;                        /* seconds in a second of CLOCK_MONOTONIC, in the current chunk */
+	struct clock_pair head[CLOCK_PAIRS]; /* of the last chunks; the oldest is that of n_heads - CLOCK_PAIRS */
+	uint64_t n_heads;
+	bool perf_scale;
+	uint64_t last_ns, next_ns;
+	int64_t wall; /* what to add to a tick; INT64_MIN: unknown */
+	struct interval now;
+	struct interval done[ARENA_ROWS];
+};
+
+/* What a number stands for that is none of track[]; NULL: it is one. */
+static inline struct track_end *replay_past(const struct replay *r, size_t track)
+{
+	return track < r->n_tracks ? NULL : &r->past[track - r->n_tracks];
+}
+
+/* Wherever an interval ends, tracks have a place for it. */
+static inline struct value *results_of(const struct replay *r, size_t track)
+{
+	return r->arena + r->brief[track].slot * r->rows;
+}
+
+/* What a group feeds; NULL: unknown group. */
+static struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
+{
+	const struct pm_group *g = pm_model_group(r->model, group);
+	struct group_feeds *f =
+		g && g->slot < r->n_slots && r->at_slot[g->slot] ? &r->group[r->at_slot[g->slot] - 1] : NULL;
+
+	return f && f->group == group ? f : NULL;
+}
+
+/* What a group of the current chunk feeds, and notes that it was read; NULL if it is unknown or absent. */
+static struct group_feeds *replay_read(const struct replay *r, const struct pm_chunk_group *cg)
+{
+	struct group_feeds *f = cg->absent ? NULL : replay_feeds(r, cg->group);
+
+	if (f && f->stretch != r->stretch)
+		f->first = r->chunk;
+	if (f)
+		f->stretch = r->stretch;
+	return f;
+}
+
+/* Whether the group feeds the track. Where two groups have one column, the one to be read first in a stretch does;
+ * when it retires, a later one that was not read beside it continues the series. */
+static bool replay_takes(const struct replay *r, const struct group_feeds *f, struct track *t)
+{
+	const struct pm_group *g;
+	const struct group_feeds *other;
+
+	if (t->group == f->group)
+		return true;
+	g = pm_model_group(r->model, t->group);
+	other = g && !g->retired ? replay_feeds(r, t->group) : NULL;
+	if (f->first != r->chunk || (other && other->stretch == r->stretch))
+		return false;
+	t->group = f->group;
+	return true;
+}
+
+/* Room for so many tracks. */
+static void replay_reserve_tracks(struct replay *r, size_t n)
+{
+	if (n <= r->cap_tracks)
+		return;
+	r->track = memory_resize(r->track, n, sizeof(*r->track));
+	r->live = memory_resize(r->live, n, sizeof(*r->live));
+	/* Nothing is in doubt between blocks, and rarely ever again. */
+	free(r->doubt);
+	r->doubt = NULL;
+	r->cap_tracks = n;
+}
+
+/* A new live track, empty. */
+static uint32_t replay_add_track(struct replay *r)
+{
+	if (r->n_tracks == r->cap_tracks)
+		replay_reserve_tracks(r, r->cap_tracks + r->cap_tracks / 2 + 64);
+	r->track[r->n_tracks] = (struct track){ 0 };
+	r->live[r->n_live++] = (uint32_t)r->n_tracks;
+	return (uint32_t)r->n_tracks++;
+}
+
+static struct count *counts_of(const struct replay *r, size_t track)
+{
+	return r->counts ? r->counts + track * r->rows : NULL;
+}
+
+static void interval_done(struct replay *r, size_t k)
+{
+	struct interval *i = &r->done[k];
+
+	*i = r->now;
+	i->to_ns = r->last_ns;
+	i->wall_ns = r->wall == INT64_MIN ? 0 : (int64_t)(r->last_ns + (uint64_t)r->wall);
+	r->open = false;
+}
+
+/* Allocates the record of what the track is missing. */
+static void make_loss(struct replay *r, struct track *t)
+{
+	r->losses = true;
+	track_loss_of(t, r->rows);
+}
+
+/* The columns of times that belong to the values of a feed. */
+static struct column times_of(const struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg,
+			      uint32_t time)
+{
+	uint32_t times = pm_group_times(g);
+	size_t stride = cg->stride;
+	struct column c = {
+		.begin = cg->v + time * stride,
+		.end = cg->v + (times + time) * stride,
+		.tick = r->slice.tick,
+		.first = r->slice.row,
+		.before = r->slice.before,
+		.begins = r->slice.begins,
+		.slope = r->slope,
+		.averages = r->averages,
+	};
+
+	if (g->flags & PM_GROUP_PERF_TIMES) {
+		c.enabled = cg->v + (2 * times + time) * stride;
+		c.running = cg->v + (3 * times + time) * stride;
+	}
+	return c;
+}
+
+/* If each row had the same alignment in a page, one column of all rows would share a few cache lines. */
+static size_t row_stride(const struct gathered *x)
+{
+	return (((size_t)x->room + 7) & ~(size_t)7) + 8;
+}
+
+#define AHEAD (4 * GATHER_TILE) /* columns that will be requested soon */
+
+/* Copies columns [from, end) of all rows. */
+static void take_columns(const struct gather *g, const struct gathered *x, uint32_t from, uint32_t end, uint64_t *to)
+{
+	size_t stride = row_stride(x);
+
+	for (uint32_t row = 0; row < g->chunk.rows; row++) {
+		const uint64_t *v = x->row + row * stride;
+
+		/* Each row is a stream of its own, more than processors predict. */
+		__builtin_prefetch(v + from + AHEAD);
+		for (uint32_t c = from; c < end; c++)
+			to[(size_t)(c - from) * g->rows + row] = v[c];
+	}
+}
+
+/* A gathered column of group `i`; valid until a column of another tile is read. Fast in ascending order. */
+static const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column)
+{
+	struct gathered *x = &g->group[i];
+	uint32_t first = column - column % GATHER_TILE, end = first + GATHER_TILE;
+
+	if (x->tiled != first)
+		take_columns(g, x, first, end < x->columns ? end : x->columns, x->tile);
+	x->tiled = first;
+	return x->tile + (size_t)(column - first) * g->rows;
+}
+
+static inline struct column column_in(struct replay *r, const struct pm_chunk *chunk, uint32_t i,
+				      const struct pm_group *g, const struct feed *x)
+{
+	const struct pm_chunk_group *cg = &chunk->group[i];
+	struct column c = times_of(r, g, cg, x->time);
+
+	c.v = chunk == &r->gather.chunk ? gather_column(&r->gather, i, x->column) : cg->v + x->column * cg->stride;
+	c.status = cg->status ? cg->status + x->column * cg->stride : NULL;
+	return c;
+}
+
+static struct column column_at(struct replay *r, const struct pm_chunk *chunk, uint32_t i, const struct feed *x)
+{
+	return column_in(r, chunk, i, pm_model_group(r->model, chunk->group[i].group), x);
+}
+
+/* ---- levels combined row by row ---- */
+
+/* Over a longer interval the mean, greatest or least of several members is the mean by time of what each row has.
+ * Those of members that are away for a while could not be combined afterwards. */
+
+struct average {
+	const void *owner;
+	uint32_t part;
+	enum pm_aggregation rule;
+	bool used;                                        /* by the current rows */
+	double sum[PM_CHUNK_ROWS], weight[PM_CHUNK_ROWS]; /* by row */
+	double so_far, ns;                                /* of the open interval: row * ns */
+	double value[ARENA_ROWS];
+};
+
+/* Where a track counts. */
+struct track_average {
+	struct average *in;
+	struct track_average *next;
+};
+
+void average_leave(struct track *t)
+{
+	while (t->average) {
+		struct track_average *next = t->average->next;
+
+		free(t->average);
+		t->average = next;
+	}
+}
+
+static struct average *average_of(const struct track *t, const void *owner, uint32_t part)
+{
+	const struct track_average *a = t->average;
+
+	while (a && (a->in->owner != owner || a->in->part != part))
+		a = a->next;
+	return a ? a->in : NULL;
+}
+
+static void enter(struct track *t, struct average *a, bool fresh)
+{
+	struct track_average *more = memory_new(1, sizeof(*more));
+
+	*more = (struct track_average){ a, t->average };
+	t->average = more;
+	/* It was the only one so far. */
+	if (fresh && t->any) {
+		a->so_far += double_from_bits(t->prev);
+		a->ns += (double)t->elapsed;
+	}
+}
+
+const struct average *replay_average(struct replay *r, const void *owner, uint32_t part, enum pm_aggregation rule,
+				     const uint32_t *track, uint32_t n)
+{
+	struct average *a = NULL;
+	bool fresh;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (replay_past(r, track[i]) || r->track[track[i]].semantics != PM_GAUGE)
+			return NULL;
+	for (uint32_t i = 0; i < n && !a; i++)
+		a = average_of(&r->track[track[i]], owner, part);
+	fresh = !a;
+	if (fresh) {
+		memory_room(&r->average, r->n_averages, sizeof(*r->average));
+		r->average[r->n_averages++] = a = memory_new(1, sizeof(*a));
+		a->owner = owner;
+		a->part = part;
+		a->rule = rule;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!average_of(&r->track[track[i]], owner, part))
+			enter(&r->track[track[i]], a, fresh);
+	return a;
+}
+
+const double *replay_averaged(const struct replay *r, const struct average *a)
+{
+	return a && r->averages ? a->value : NULL;
+}
+
+void average_take(struct track *t, uint32_t row, double level, uint64_t ns)
+{
+	for (struct track_average *in = t->average; in; in = in->next) {
+		struct average *a = in->in;
+		bool first = a->weight[row] == 0;
+
+		a->used = true;
+		if (a->rule == PM_AGG_MEAN) {
+			a->sum[row] += level * (double)ns;
+			a->weight[row] += (double)ns;
+		} else {
+			a->sum[row] = first                 ? level :
+				      a->rule == PM_AGG_MAX ? fmax(a->sum[row], level) :
+							      fmin(a->sum[row], level);
+			a->weight[row] = 1;
+		}
+	}
+}
+
+static void close_average(struct average *a, size_t k)
+{
+	a->value[k] = a->ns > 0 ? a->so_far / a->ns : NAN;
+	a->so_far = a->ns = 0;
+}
+
+static void averages_close(struct replay *r, size_t k)
+{
+	for (size_t i = 0; i < r->n_averages; i++)
+		close_average(r->average[i], k);
+}
+
+/* Takes rows [row, end) as all tracks have them, and ends the intervals that end there. */
+static void averages_settle(struct replay *r, uint32_t row, uint32_t end, const bool *closes)
+{
+	const struct column c = { .tick = r->slice.tick, .first = row, .before = r->slice.before, .slope = r->slope };
+
+	for (size_t i = 0; i < r->n_averages && r->averages; i++) {
+		struct average *a = r->average[i];
+		size_t n = 0;
+
+		for (uint32_t k = row; k < end; k++) {
+			if (a->used && a->weight[k] > 0) {
+				double ns = (double)column_ns(&c, k);
+
+				a->so_far += a->sum[k] / a->weight[k] * ns;
+				a->ns += ns;
+			}
+			if (closes[k])
+				close_average(a, n++);
+		}
+		if (a->used) {
+			memset(a->sum + row, 0, (end - row) * sizeof(*a->sum));
+			memset(a->weight + row, 0, (end - row) * sizeof(*a->weight));
+		}
+		a->used = false;
+	}
+}
+
+static void averages_release(struct replay *r)
+{
+	for (size_t i = 0; i < r->n_averages; i++)
+		free(r->average[i]);
+	free(r->average);
+}
+
+/* ---- counters that a formula uses together ---- */
+
+/* While nothing is missing, the value of each is that of its track. From the first missing reading on, joint tracks
+ * follow all of them, and use only what all have. */
+
+static void joints_release(struct joints *j)
+{
+	for (uint32_t i = 0; i < j->n_formulas; i++)
+		free(j->formula[i].counter);
+	free(j->formula);
+	free(j->joint);
+	free(j->link);
+	free(j->taken);
+	*j = (struct joints){ 0 };
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool is_among(const uint32_t *sorted, size_t n, uint32_t number)
+{
+	return bsearch(&number, sorted, n, sizeof(*sorted), by_number) != NULL;
+}
+
+uint32_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kind area, const struct places *places)
+{
+	struct joints *j = &r->joints;
+	uint32_t kept = 0;
+	bool mixed = false;
+
+	qsort(counter, n, sizeof(*counter), by_number);
+	for (uint32_t i = 0; i < n; i++)
+		if (!kept || counter[i] != counter[kept - 1])
+			counter[kept++] = counter[i];
+	if (kept < 2)
+		return 0;
+	for (uint32_t i = 0; i < j->n_formulas; i++)
+		if (j->formula[i].n == kept && j->formula[i].area == area &&
+		    !memcmp(j->formula[i].counter, counter, kept * sizeof(*counter)))
+			return i + 1;
+	if (counter[kept - 1] >= j->n_taken) {
+		j->taken = memory_resize(j->taken, counter[kept - 1] + 1, 1);
+		memset(j->taken + j->n_taken, 0, counter[kept - 1] + 1 - j->n_taken);
+		j->n_taken = counter[kept - 1] + 1;
+	}
+	for (uint32_t i = 0; i < kept; i++)
+		mixed |= pm_model_counter(r->model, counter[i])->semantics != PM_CUMULATIVE;
+	for (uint32_t i = 0; i < kept; i++)
+		j->taken[counter[i]] |= mixed ? JOINT_MIXED : JOINT_TAKEN;
+	memory_room(&j->formula, j->n_formulas, sizeof(*j->formula));
+	j->formula[j->n_formulas++] =
+		(struct formula){ memory_copy(counter, kept, sizeof(*counter)), kept, area, places };
+	return j->n_formulas;
+}
+
+/* Whether a track is one of them. */
+static bool joints_own(const struct joints *j, size_t track)
+{
+	return track < j->n_links && j->link[track].joint;
+}
+
+uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula)
+{
+	const struct joints *j = &r->joints;
+	uint32_t t = formula && track < j->n_links ? j->link[track].next : 0;
+
+	while (t && j->joint[j->link[t].joint - 1].formula != formula)
+		t = j->link[t].next;
+	return t ? t : track;
+}
+
+static void reserve_links(struct joints *j, size_t n)
+{
+	if (n <= j->n_links)
+		return;
+	j->link = memory_resize(j->link, n, sizeof(*j->link));
+	memset(j->link + j->n_links, 0, (n - j->n_links) * sizeof(*j->link));
+	j->n_links = n;
+}
+
+/* If one is absent, the others nearly always follow at once; but a level is known as soon as it is back. */
+static bool is_missing(const struct replay *r, const struct track *t, const uint16_t *status, uint32_t row,
+		       uint32_t end)
+{
+	bool mixed = r->joints.taken[t->counter] & JOINT_MIXED;
+
+	while (row < end && (!status[row] || (status_absent(status[row]) && !t->counts_on && !mixed)))
+		row++;
+	return row < end;
+}
+
+/* Whether a formula uses it with others, and nothing of it is known to be missing yet. */
+static bool is_whole(const struct replay *r, size_t track)
+{
+	const struct joint_link *l = &r->joints.link[track];
+	const struct track *t = &r->track[track];
+
+	return !l->joint && !l->missed && t->counter < r->joints.n_taken && r->joints.taken[t->counter];
+}
+
+static size_t note(struct replay *r, size_t track)
+{
+	if (!is_whole(r, track))
+		return 0;
+	r->joints.link[track].missed = r->joints.link[track].fresh = true;
+	return 1;
+}
+
+/* Whether rows of a column lack something that the track would have. */
+static bool lacks(struct replay *r, const struct pm_chunk *c, uint32_t i, const struct feed *x, uint32_t row,
+		  uint32_t end)
+{
+	struct column of = column_at(r, c, i, x);
+	struct track *t = &r->track[x->track];
+
+	t->perf = r->perf_scale && of.enabled;
+	return (of.status && is_missing(r, t, of.status, row, end)) || track_breaks(t, &of, row, end);
+}
+
+/* Marks tracks of which something is missing for the first time; returns how many. */
+static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+		struct group_feeds *f = replay_read(r, cg);
+
+		for (uint32_t k = 0; f && k < f->n; k++) {
+			struct track *t = &r->track[f->feed[k].track];
+
+			if (!replay_takes(r, f, t))
+				continue;
+			r->unseen -= t->seen != r->chunk;
+			t->seen = r->chunk;
+			if (is_whole(r, f->feed[k].track) && lacks(r, c, i, &f->feed[k], row, end))
+				n += note(r, f->feed[k].track);
+		}
+	}
+	for (size_t i = 0; i < r->n_live && r->unseen; i++) {
+		const struct track *t = &r->track[r->live[i]];
+		const struct pm_instance *in = pm_model_instance(r->model, t->instance);
+
+		if (t->seen && t->seen != r->chunk && in && !in->retired_ns)
+			n += note(r, r->live[i]);
+	}
+	return n;
+}
+
+static void *copy_of(const void *from, size_t size)
+{
+	return from ? memory_copy(from, 1, size) : NULL;
+}
+
+/* From here on it differs from its track. */
+static void follow(struct replay *r, uint32_t track, uint32_t joint)
+{
+	struct joints *j = &r->joints;
+	struct track *t, *own;
+	uint32_t number = replay_add_track(r);
+
+	reserve_links(j, r->cap_tracks);
+	t = &r->track[track];
+	own = &r->track[number];
+	*own = *t;
+	own->times = copy_of(t->times, sizeof(*t->times));
+	own->more = copy_of(t->more, sizeof(*t->more));
+	own->loss = NULL;
+	own->average = NULL;
+	r->unseen += t->seen != r->chunk;
+	j->link[number] = (struct joint_link){ .joint = joint, .next = j->link[track].next };
+	j->link[track].next = number;
+	track_loss_of(own, r->rows);
+	if (t->loss) {
+		struct support *at = own->loss->at;
+
+		*own->loss = *t->loss;
+		own->loss->at = at;
+		own->loss->some = false;
+	}
+	r->losses = true;
+	track_join(own);
+}
+
+struct member {
+	struct place at; /* those at one place are used together */
+	uint32_t track;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	int order = place_compare(&x->at, &y->at);
+
+	return order ? order : (x->track > y->track) - (x->track < y->track);
+}
+
+/* Joins those of a place that are not joined yet, if one of them has just begun to miss something. */
+static void join(struct replay *r, uint32_t formula, const struct member *m, size_t n)
+{
+	struct joints *j = &r->joints;
+	uint32_t joint = 0, own;
+	bool fresh = false;
+
+	for (size_t i = 0; i < n; i++) {
+		own = replay_joined(r, m[i].track, formula);
+		joint = own != m[i].track ? j->link[own].joint : joint;
+		fresh |= j->link[m[i].track].fresh;
+	}
+	if (n < 2 || !fresh)
+		return;
+	if (!joint) {
+		j->joint = memory_resize(j->joint, j->n + 1, sizeof(*j->joint));
+		j->joint[j->n++] =
+			(struct joint){ .formula = formula, .of_area = j->formula[formula - 1].area != PM_KINDS };
+		joint = j->n;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (replay_joined(r, m[i].track, formula) == m[i].track)
+			follow(r, m[i].track, joint);
+}
+
+/* Where the track meets others; false: unknown. */
+static bool find_place(const struct replay *r, const struct formula *f, const struct track *t, struct place *at)
+{
+	*at = (struct place){ .kind = f->area, .instance = t->instance };
+	return f->area == PM_KINDS || places_find(f->places, pm_model_instance(r->model, t->instance), f->area, at);
+}
+
+/* All that the formula may use together with what has just begun to miss something. */
+static size_t members_of(const struct replay *r, const struct formula *f, const uint32_t *instance, size_t fresh,
+			 struct member *m)
+{
+	bool somewhere = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_live; i++) {
+		const struct track *t = &r->track[r->live[i]];
+
+		if (joints_own(&r->joints, r->live[i]) || !is_among(f->counter, f->n, t->counter) ||
+		    (f->area == PM_KINDS && !is_among(instance, fresh, t->instance)))
+			continue;
+		somewhere &= find_place(r, f, t, &m[n].at);
+		m[n++].track = r->live[i];
+	}
+	/* What has no place meets the others in the system. */
+	for (size_t i = 0; i < n && !somewhere; i++)
+		m[i].at = PLACE_NOWHERE(PM_SYSTEM);
+	qsort(m, n, sizeof(*m), by_place);
+	return n;
+}
+
+static void join_formula(struct replay *r, uint32_t formula, const uint32_t *instance, size_t fresh, struct member *m)
+{
+	size_t n = members_of(r, &r->joints.formula[formula - 1], instance, fresh, m), end;
+
+	for (size_t i = 0; i < n; i = end) {
+		for (end = i; end < n && !place_compare(&m[end].at, &m[i].at);)
+			end++;
+		join(r, formula, m + i, end - i);
+	}
+}
+
+/* Whether any track is new. */
+static bool join_all(struct replay *r)
+{
+	size_t before = r->n_live, fresh = 0;
+	SCOPED(scoped_free) uint32_t *instance = memory_new(before, sizeof(*instance));
+	SCOPED(scoped_free) struct member *m = memory_new(before, sizeof(*m));
+	SCOPED(scoped_free) bool *of_fresh = memory_new(r->joints.n_taken, sizeof(*of_fresh));
+
+	for (size_t i = 0; i < before; i++) {
+		const struct track *t = &r->track[r->live[i]];
+
+		if (!r->joints.link[r->live[i]].fresh || t->counter >= r->joints.n_taken)
+			continue;
+		instance[fresh++] = t->instance;
+		of_fresh[t->counter] = true;
+	}
+	qsort(instance, fresh, sizeof(*instance), by_number);
+	for (uint32_t f = 1; f <= r->joints.n_formulas; f++) {
+		const struct formula *of = &r->joints.formula[f - 1];
+		bool any = false;
+
+		for (uint32_t k = 0; k < of->n; k++)
+			any |= of_fresh[of->counter[k]];
+		if (any)
+			join_formula(r, f, instance, fresh, m);
+	}
+	for (size_t i = 0; i < before; i++)
+		r->joints.link[r->live[i]].fresh = false;
+	return r->n_live > before;
+}
+
+/* Creates joint tracks for what misses something from rows [row, end) on. True: attach them and lay out their
+ * results. */
+static bool joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
+{
+	bool some = false;
+
+	if (!r->joints.n_formulas)
+		return false;
+	reserve_links(&r->joints, r->n_tracks);
+	/* New tracks join those that are joined already. */
+	for (size_t i = r->joints.n_seen; i < r->n_tracks && r->joints.n; i++) {
+		r->joints.link[i].fresh = !r->joints.link[i].joint;
+		some = true;
+	}
+	r->joints.n_seen = r->n_tracks;
+	some |= note_missing(r, c, row, end) > 0;
+	return some && join_all(r);
+}
+
+/* Another group may have changed what its track keeps. */
+static void keep_up(struct track *own, const struct track *t)
+{
+	own->aspects = t->aspects;
+	own->times = own->times ? own->times : copy_of(t->times, sizeof(*t->times));
+	own->more = own->more ? own->more : copy_of(t->more, sizeof(*t->more));
+}
+
+/* Lets groups feed these tracks. */
+static void joints_attach(struct replay *r)
+{
+	struct joints *j = &r->joints;
+
+	if (j->n)
+		reserve_links(j, r->n_tracks);
+	for (uint32_t i = 0; j->n && i < r->n_groups; i++) {
+		struct group_feeds *f = &r->group[i];
+		struct feed *all;
+		uint32_t n = 0, kept = 0;
+
+		for (uint32_t k = 0; k < f->n; k++) {
+			if (joints_own(j, f->feed[k].track))
+				continue;
+			f->feed[kept++] = f->feed[k];
+			n++;
+			for (uint32_t t = j->link[f->feed[k].track].next; t; t = j->link[t].next)
+				n++;
+		}
+		if (n == kept)
+			continue;
+		all = memory_new(n, sizeof(*all));
+		n = 0;
+		/* After its own, so that columns ascend. */
+		for (uint32_t k = 0; k < kept; k++) {
+			all[n++] = f->feed[k];
+			for (uint32_t t = j->link[f->feed[k].track].next; t; t = j->link[t].next) {
+				keep_up(&r->track[t], &r->track[f->feed[k].track]);
+				all[n++] = (struct feed){ f->feed[k].column, f->feed[k].time, t };
+			}
+		}
+		free(f->feed);
+		f->feed = all;
+		f->n = n;
+	}
+}
+
+/* Renumbers tracks: place[] has the new number, or PM_NONE if dropped. */
+static void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
+{
+	SCOPED(scoped_free) uint32_t *joint = memory_new(j->n, sizeof(*joint));
+	size_t kept = 0;
+	uint32_t n_joints = 0;
+
+	n = n < j->n_links ? n : j->n_links;
+	for (size_t i = 0; i < n; i++) {
+		struct joint_link *l = &j->link[i];
+
+		if (place[i] == PM_NONE)
+			continue;
+		l->next = l->next ? place[l->next] : 0;
+		if (l->joint)
+			joint[l->joint - 1] = 1;
+		j->link[kept++] = *l;
+	}
+	j->n_links = j->n_seen = kept;
+	for (uint32_t i = 0; i < j->n; i++) {
+		if (!joint[i])
+			continue;
+		j->joint[n_joints] = j->joint[i];
+		joint[i] = ++n_joints;
+	}
+	for (size_t i = 0; i < kept; i++)
+		if (j->link[i].joint)
+			j->link[i].joint = joint[j->link[i].joint - 1];
+	j->n = n_joints;
+}
+
+/* The next readings are not compared with earlier ones. */
+static void joints_restart(struct joints *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		j->joint[i].waits = false;
+		j->joint[i].lost = 0;
+	}
+}
+
+/* Decides rows [row, end): begins before plain tracks are fed, takes what those found, ends before joint tracks are
+ * fed. */
+static void joints_begin(struct joints *j, uint32_t row, uint32_t end)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		memset(j->joint[i].note + row, 0, (end - row) * sizeof(*j->joint[i].note));
+		j->joint[i].stepped = j->joint[i].waits;
+	}
+}
+
+static bool joints_ask(const struct joints *j, size_t track)
+{
+	return track < j->n_links && j->link[track].next && !j->link[track].joint;
+}
+
+static uint16_t either(uint16_t a, uint16_t b)
+{
+	return a ? a : b;
+}
+
+static void joints_note(struct joints *j, size_t track, const struct row_note *found, uint32_t row, uint32_t end)
+{
+	for (uint32_t t = j->link[track].next; t; t = j->link[t].next) {
+		struct joint *x = &j->joint[j->link[t].joint - 1];
+
+		x->stepped = true;
+		for (uint32_t k = row; k < end; k++) {
+			struct row_note *n = &x->note[k];
+
+			/* Of several instances at a place, absent ones are left out. */
+			n->absent = either(n->absent, x->of_area ? 0 : found[k].absent);
+			n->lost = either(n->lost, found[k].lost);
+			n->gone = either(n->gone, found[k].gone);
+			n->waits = either(n->waits, found[k].waits);
+			n->goes_on |= found[k].goes_on;
+		}
+	}
+}
+
+static struct joint_row decide(struct joint *x, const struct row_note *n)
+{
+	struct joint_row r = { .what = JOINT_TAKE };
+
+	if (n->absent) {
+		r = (struct joint_row){ JOINT_ABSENT, n->absent, x->waits ? x->owed : 0 };
+		/* What reaches into it is lost with its end. */
+		x->lost = n->waits;
+		x->waits = false;
+		return r;
+	}
+	if (n->gone && n->goes_on) {
+		x->lost = either(x->lost, n->gone);
+	} else if (n->gone) {
+		r.gone = n->gone;
+		x->lost = 0;
+	}
+	x->lost = either(x->lost, n->lost);
+	if (n->waits) {
+		r.what = JOINT_WAIT;
+		r.why = n->waits;
+		x->owed = n->waits;
+	} else if (x->lost) {
+		r.what = JOINT_LOSE;
+		r.why = either(n->lost, x->lost);
+		x->lost = 0;
+	}
+	x->waits = n->waits != 0;
+	return r;
+}
+
+static void joints_end(struct joints *j, uint32_t row, uint32_t end)
+{
+	for (uint32_t i = 0; i < j->n; i++)
+		for (uint32_t k = row; k < end; k++)
+			j->joint[i].row[k] = decide(&j->joint[i], &j->joint[i].note[k]);
+}
+
+/* The decisions for its rows, or NULL: as for any track. */
+static const struct joint_row *joint_rows(const struct replay *r, uint32_t track)
+{
+	const struct joint *x = &r->joints.joint[r->joints.link[track].joint - 1];
+
+	return x->stepped || track_joint_waits(&r->track[track]) ? x->row : NULL;
+}
+
+/* ---- chunks and intervals ---- */
 
 struct replay *replay_new(const struct replay_config *config, replay_sink sink, void *ctx)
 {
@@ -132,21 +1123,6 @@ void replay_free(struct replay *r)
 	free(r);
 }
 
-static struct count *counts_of(const struct replay *r, size_t track)
-{
-	return r->counts ? r->counts + track * r->rows : NULL;
-}
-
-static void interval_done(struct replay *r, size_t k)
-{
-	struct interval *i = &r->done[k];
-
-	*i = r->now;
-	i->to_ns = r->last_ns;
-	i->wall_ns = r->wall == INT64_MIN ? 0 : (int64_t)(r->last_ns + (uint64_t)r->wall);
-	r->open = false;
-}
-
 /* Ends interval k of the track. After its end a track is absent. */
 static void close_track(struct replay *r, size_t track, size_t k)
 {
@@ -184,13 +1160,6 @@ static int emit(struct replay *r, size_t n)
 		if (r->track[i].loss)
 			r->track[i].loss->some = false;
 	return err;
-}
-
-/* Allocates the record of what the track is missing. */
-static void make_loss(struct replay *r, struct track *t)
-{
-	r->losses = true;
-	track_loss_of(t, r->rows);
 }
 
 static void want_of(const struct replay *r, struct track *t)
@@ -495,30 +1464,6 @@ static bool feed_track(struct replay *r, uint32_t track, const struct column *c,
 	return plain;
 }
 
-/* The columns of times that belong to the values of a feed. */
-static struct column times_of(const struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg,
-			      uint32_t time)
-{
-	uint32_t times = pm_group_times(g);
-	size_t stride = cg->stride;
-	struct column c = {
-		.begin = cg->v + time * stride,
-		.end = cg->v + (times + time) * stride,
-		.tick = r->slice.tick,
-		.first = r->slice.row,
-		.before = r->slice.before,
-		.begins = r->slice.begins,
-		.slope = r->slope,
-		.averages = r->averages,
-	};
-
-	if (g->flags & PM_GROUP_PERF_TIMES) {
-		c.enabled = cg->v + (2 * times + time) * stride;
-		c.running = cg->v + (3 * times + time) * stride;
-	}
-	return c;
-}
-
 /* How long it was from row to row, once for all counters of an instance. */
 static void fill_seconds(struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t row,
 			 uint32_t end)
@@ -533,57 +1478,6 @@ static void fill_seconds(struct replay *r, const struct pm_group *g, const struc
 			r->seconds[(size_t)i * end + k] =
 				(double)true_ns(&c, midpoint(&c, k) - midpoint(&c, k - 1)) / 1e9;
 	}
-}
-
-#define AHEAD (4 * GATHER_TILE) /* columns that will be requested soon */
-
-/* If each row had the same alignment in a page, one column of all rows would share a few cache lines. */
-static size_t row_stride(const struct gathered *x)
-{
-	return (((size_t)x->room + 7) & ~(size_t)7) + 8;
-}
-
-/* Copies columns [from, end) of all rows. */
-static void take_columns(const struct gather *g, const struct gathered *x, uint32_t from, uint32_t end, uint64_t *to)
-{
-	size_t stride = row_stride(x);
-
-	for (uint32_t row = 0; row < g->chunk.rows; row++) {
-		const uint64_t *v = x->row + row * stride;
-
-		/* Each row is a stream of its own, more than processors predict. */
-		__builtin_prefetch(v + from + AHEAD);
-		for (uint32_t c = from; c < end; c++)
-			to[(size_t)(c - from) * g->rows + row] = v[c];
-	}
-}
-
-/* A gathered column of group `i`; valid until a column of another tile is read. Fast in ascending order. */
-static const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column)
-{
-	struct gathered *x = &g->group[i];
-	uint32_t first = column - column % GATHER_TILE, end = first + GATHER_TILE;
-
-	if (x->tiled != first)
-		take_columns(g, x, first, end < x->columns ? end : x->columns, x->tile);
-	x->tiled = first;
-	return x->tile + (size_t)(column - first) * g->rows;
-}
-
-static inline struct column column_in(struct replay *r, const struct pm_chunk *chunk, uint32_t i,
-				      const struct pm_group *g, const struct feed *x)
-{
-	const struct pm_chunk_group *cg = &chunk->group[i];
-	struct column c = times_of(r, g, cg, x->time);
-
-	c.v = chunk == &r->gather.chunk ? gather_column(&r->gather, i, x->column) : cg->v + x->column * cg->stride;
-	c.status = cg->status ? cg->status + x->column * cg->stride : NULL;
-	return c;
-}
-
-static struct column column_at(struct replay *r, const struct pm_chunk *chunk, uint32_t i, const struct feed *x)
-{
-	return column_in(r, chunk, i, pm_model_group(r->model, chunk->group[i].group), x);
 }
 
 static uint16_t why_missing(const struct replay *r, const struct track *t)
@@ -619,16 +1513,6 @@ static void replay_see(struct replay *r, const struct pm_chunk *c)
 		if (t->seen != r->chunk)
 			t->unseen = why_missing(r, t);
 	}
-}
-
-/* What a group feeds; NULL: unknown group. */
-static struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
-{
-	const struct pm_group *g = pm_model_group(r->model, group);
-	struct group_feeds *f =
-		g && g->slot < r->n_slots && r->at_slot[g->slot] ? &r->group[r->at_slot[g->slot] - 1] : NULL;
-
-	return f && f->group == group ? f : NULL;
 }
 
 static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
@@ -828,7 +1712,7 @@ static void miss_tracks(struct replay *r, const struct pm_chunk *c, uint32_t row
 static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
 		      size_t n)
 {
-	if (joints_split(r, c, row, end, column_at)) {
+	if (joints_split(r, c, row, end)) {
 		joints_attach(r);
 		r->placed = false;
 	}
@@ -1380,19 +2264,6 @@ static size_t wanted_of(const struct replay *r, const struct pm_group *g)
 	return n;
 }
 
-/* Room for so many tracks. */
-static void replay_reserve_tracks(struct replay *r, size_t n)
-{
-	if (n <= r->cap_tracks)
-		return;
-	r->track = memory_resize(r->track, n, sizeof(*r->track));
-	r->live = memory_resize(r->live, n, sizeof(*r->live));
-	/* Nothing is in doubt between blocks, and rarely ever again. */
-	free(r->doubt);
-	r->doubt = NULL;
-	r->cap_tracks = n;
-}
-
 /* How long the group's last readings took, if that was known before all was laid out anew. */
 static void take_spans(struct replay *r, const struct pm_group *g, struct group_feeds *f)
 {
@@ -1641,41 +2512,6 @@ uint16_t replay_never_known(const struct replay *r, size_t track)
 const struct count *replay_counts(const struct replay *r, size_t track)
 {
 	return r->counts ? r->counts + track * r->rows : NULL;
-}
-
-struct group_feeds *replay_read(const struct replay *r, const struct pm_chunk_group *cg)
-{
-	struct group_feeds *f = cg->absent ? NULL : replay_feeds(r, cg->group);
-
-	if (f && f->stretch != r->stretch)
-		f->first = r->chunk;
-	if (f)
-		f->stretch = r->stretch;
-	return f;
-}
-
-bool replay_takes(const struct replay *r, const struct group_feeds *f, struct track *t)
-{
-	const struct pm_group *g;
-	const struct group_feeds *other;
-
-	if (t->group == f->group)
-		return true;
-	g = pm_model_group(r->model, t->group);
-	other = g && !g->retired ? replay_feeds(r, t->group) : NULL;
-	if (f->first != r->chunk || (other && other->stretch == r->stretch))
-		return false;
-	t->group = f->group;
-	return true;
-}
-
-uint32_t replay_add_track(struct replay *r)
-{
-	if (r->n_tracks == r->cap_tracks)
-		replay_reserve_tracks(r, r->cap_tracks + r->cap_tracks / 2 + 64);
-	r->track[r->n_tracks] = (struct track){ 0 };
-	r->live[r->n_live++] = (uint32_t)r->n_tracks;
-	return (uint32_t)r->n_tracks++;
 }
 
 int replay_settle(struct replay *r)

@@ -5,8 +5,95 @@
 #include <string.h>
 
 #include "report/input/memory.h"
+#include "common/double_bits.h"
+#include "report/machine/cpu_facts.h"
 #include "report/machine/status.h"
-#include "report/replay/track_private.h"
+
+static inline uint64_t mask_of(const struct track *t)
+{
+	return UINT64_MAX >> (64 - t->width);
+}
+
+/* Whether it cannot have counted that from one reading to the next: through a wrap, more than half of its range;
+ * in 64 bits, 2^62 in any way. `back`: how far it may fall. */
+static inline bool is_too_much(const struct track *t, uint64_t prev, uint64_t now, uint64_t back)
+{
+	uint64_t d = (now - prev) & mask_of(t);
+
+	return t->width == 64 ? d > UINT64_C(1) << 62 && !(now < prev && prev - now <= back) :
+				d > mask_of(t) / 2 + 1 && now < prev && prev - now > back;
+}
+
+/* What it counted from one reading to the next, unless track_is_reset(). */
+static inline uint64_t rise(const struct track *t, uint64_t prev, uint64_t now)
+{
+	return now < prev && prev - now <= t->back ? 0 : (now - prev) & mask_of(t);
+}
+
+static inline void add(struct track *t, uint64_t delta)
+{
+	if (t->type == PM_F64)
+		t->sum = double_to_bits((t->any ? double_from_bits(t->sum) : 0) + double_from_bits(delta));
+	else
+		t->sum = (t->any ? t->sum : 0) + delta;
+	t->any = true;
+}
+
+static inline bool is_level(const struct track *t)
+{
+	return t->semantics != PM_CUMULATIVE && t->semantics != PM_DELTA && t->semantics != PM_PEAK;
+}
+
+static inline double scaled(const struct track *t, double d)
+{
+	return t->scaled ? d * t->mul / t->div : d;
+}
+
+static inline double number(const struct track *t, uint64_t raw)
+{
+	return scaled(t, t->type == PM_F64 ? double_from_bits(raw) :
+			 t->type == PM_S64 ? (double)(int64_t)raw :
+					     (double)raw);
+}
+
+static inline bool has_rule(const struct track *t)
+{
+	return t->more && t->more->rule;
+}
+
+/* Why a reading is missing; 0: it is a number. */
+static inline uint16_t reading_status(const struct track *t, const struct column *c, uint32_t row)
+{
+	if (c->status && c->status[row])
+		return c->status[row];
+	return has_rule(t) && t->more->rule->sensor && !sensor_may_say(t->more->rule->sensor, number(t, c->v[row])) ?
+		       PM_REASON_SUSPECT :
+		       0;
+}
+
+/* The sums of the open interval, without the readings for the next difference. */
+struct tally {
+	uint64_t sum, level, elapsed; /* level: bits, as in track.prev of a level */
+	struct track_times times;
+	struct track_more more;
+	uint16_t absent;
+	bool any, several;
+};
+
+/* A counter that a formula takes together with others. */
+struct track_joint {
+	struct track_loss own; /* of its own readings */
+	struct tally taken;    /* of the open interval, where all had it; what the track has waits */
+	bool slow;             /* `taken` is in use; else the track has all */
+};
+
+#define TRACK_TERMS 4
+
+/* Of a track that stands for ended ones. */
+struct track_sum {
+	double term[TRACK_TERMS]; /* sums of count * (time - time of the interval)^k, in s */
+	uint64_t known;           /* ns between ticks, of all */
+};
 
 static bool is_shared(const struct track *t)
 {
@@ -148,7 +235,8 @@ void track_missed(struct track *t, uint16_t reason, uint64_t ns)
 	t->away = true;
 }
 
-uint16_t track_against_rule(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns)
+/* Whether the difference may be taken; else why not. */
+static uint16_t track_against_rule(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns)
 {
 	const struct counter_rule *r = t->more->rule;
 
@@ -168,7 +256,9 @@ static bool is_bounded(const struct track *t)
 	return has_rule(t) && t->more->rule->most > 0;
 }
 
-bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now)
+/* Whether the counter was reset; not asked if a rule knows how fast it counts. One that falls no further than it
+ * may has not counted. */
+static bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now)
 {
 	return is_too_much(t, prev, now, t->back) && !is_bounded(t);
 }
@@ -432,7 +522,8 @@ static void make_note(const struct track *t, const struct track_loss *before, bo
 	n->goes_on = waited && !n->absent && !n->lost;
 }
 
-void track_step(struct track *t, const struct column *c, uint32_t row)
+/* Takes one reading. The track has a loss unless the row is regular. */
+static void track_step(struct track *t, const struct column *c, uint32_t row)
 {
 	struct track_loss before;
 	bool away = t->away;
@@ -478,6 +569,80 @@ static void track_begin_interval(struct track *t)
 	}
 }
 
+/* Removes the sums from the track, which starts again with the next reading. */
+static struct tally tally_take(struct track *t)
+{
+	struct tally y = {
+		.sum = t->sum, .elapsed = t->elapsed, .absent = t->absent, .any = t->any, .several = t->several
+	};
+
+	if (is_level(t)) {
+		y.level = t->prev;
+		t->prev = 0;
+	}
+	if (t->times)
+		y.times = *t->times;
+	if (t->more)
+		y.more = *t->more;
+	track_begin_interval(t);
+	return y;
+}
+
+static void put_more(struct track *t, const struct track_more *before)
+{
+	struct track_more *m = t->more;
+
+	if (!before->some)
+		return;
+	m->first = before->first;
+	m->max = m->some && m->max > before->max ? m->max : before->max;
+	m->last = m->some ? m->last : before->last;
+	m->span = m->some ? m->span : before->span;
+	m->weighted += before->weighted;
+	m->weight += before->weight;
+	m->begun = before->begun;
+	m->some = true;
+}
+
+/* Prepends sums to those of the track. */
+static void tally_put(struct track *t, const struct tally *before)
+{
+	double level = (t->any ? double_from_bits(t->prev) : 0) + double_from_bits(before->level);
+
+	if (is_level(t)) {
+		t->sum = t->any ? t->sum : before->sum;
+		t->several |= before->several || (t->any && before->any);
+		t->prev = before->any ? double_to_bits(level) : t->prev;
+	} else if (before->any && t->semantics == PM_PEAK) {
+		t->sum = t->any && number(t, t->sum) > number(t, before->sum) ? t->sum : before->sum;
+	} else if (before->any) {
+		add(t, before->sum);
+	}
+	t->any |= before->any;
+	t->elapsed += before->elapsed;
+	t->absent = t->absent ? t->absent : before->absent;
+	if (t->times) {
+		t->times->enabled += before->times.enabled;
+		t->times->running += before->times.running;
+		t->times->lost += before->times.lost;
+		t->times->made += before->times.made;
+		t->times->shared |= before->times.shared;
+	}
+	if (t->more)
+		put_more(t, &before->more);
+}
+
+/* Per second, at the end of an interval. */
+static double track_sum_rate(const struct track *sum)
+{
+	double d = (double)sum->loss->absent / 1e9, rate = 0;
+
+	/* c / (d + x) = c / d - c x / d^2 + c x^2 / d^3 ... */
+	for (unsigned k = TRACK_TERMS; k; k--)
+		rate = (sum->loss->sum->term[k - 1] - rate) / d;
+	return rate;
+}
+
 static struct value why_nothing(const struct track *t)
 {
 	const struct track_loss *l = t->loss;
@@ -491,7 +656,8 @@ static struct value why_nothing(const struct track *t)
 	return value_missing(t->absent ? t->absent : VALUE_NO_INTERVAL);
 }
 
-struct value track_value(const struct track *t)
+/* The value of the open interval. */
+static struct value track_value(const struct track *t)
 {
 	if (!t->any)
 		return why_nothing(t);
@@ -821,67 +987,6 @@ bool track_take(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	return plain;
 }
 
-struct tally tally_take(struct track *t)
-{
-	struct tally y = {
-		.sum = t->sum, .elapsed = t->elapsed, .absent = t->absent, .any = t->any, .several = t->several
-	};
-
-	if (is_level(t)) {
-		y.level = t->prev;
-		t->prev = 0;
-	}
-	if (t->times)
-		y.times = *t->times;
-	if (t->more)
-		y.more = *t->more;
-	track_begin_interval(t);
-	return y;
-}
-
-static void put_more(struct track *t, const struct track_more *before)
-{
-	struct track_more *m = t->more;
-
-	if (!before->some)
-		return;
-	m->first = before->first;
-	m->max = m->some && m->max > before->max ? m->max : before->max;
-	m->last = m->some ? m->last : before->last;
-	m->span = m->some ? m->span : before->span;
-	m->weighted += before->weighted;
-	m->weight += before->weight;
-	m->begun = before->begun;
-	m->some = true;
-}
-
-void tally_put(struct track *t, const struct tally *before)
-{
-	double level = (t->any ? double_from_bits(t->prev) : 0) + double_from_bits(before->level);
-
-	if (is_level(t)) {
-		t->sum = t->any ? t->sum : before->sum;
-		t->several |= before->several || (t->any && before->any);
-		t->prev = before->any ? double_to_bits(level) : t->prev;
-	} else if (before->any && t->semantics == PM_PEAK) {
-		t->sum = t->any && number(t, t->sum) > number(t, before->sum) ? t->sum : before->sum;
-	} else if (before->any) {
-		add(t, before->sum);
-	}
-	t->any |= before->any;
-	t->elapsed += before->elapsed;
-	t->absent = t->absent ? t->absent : before->absent;
-	if (t->times) {
-		t->times->enabled += before->times.enabled;
-		t->times->running += before->times.running;
-		t->times->lost += before->times.lost;
-		t->times->made += before->times.made;
-		t->times->shared |= before->times.shared;
-	}
-	if (t->more)
-		put_more(t, &before->more);
-}
-
 void track_join(struct track *t)
 {
 	t->loss->joint = memory_new(1, sizeof(*t->loss->joint));
@@ -1017,16 +1122,6 @@ bool track_fold(struct track *sum, struct track *t)
 	y = tally_take(t);
 	tally_put(sum, &y);
 	return true;
-}
-
-double track_sum_rate(const struct track *sum)
-{
-	double d = (double)sum->loss->absent / 1e9, rate = 0;
-
-	/* c / (d + x) = c / d - c x / d^2 + c x^2 / d^3 ... */
-	for (unsigned k = TRACK_TERMS; k; k--)
-		rate = (sum->loss->sum->term[k - 1] - rate) / d;
-	return rate;
 }
 
 bool track_end(struct track_end *e, struct track *t)

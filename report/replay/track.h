@@ -126,6 +126,11 @@ static inline uint64_t true_ns(const struct column *c, uint64_t ns)
 	return monotonic_ns(ns, c->slope);
 }
 
+static inline uint64_t midpoint(const struct column *c, uint32_t row)
+{
+	return c->begin[row] + (c->end[row] - c->begin[row]) / 2;
+}
+
 /* From the previous snapshot to the row. */
 static inline uint64_t column_ns(const struct column *c, uint32_t row)
 {
@@ -154,8 +159,6 @@ struct joint_row {
 struct track_loss *track_loss_of(struct track *t, size_t rows);
 /* Whether a reading of [row, end) cannot be compared with the previous one. */
 bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
-/* Takes one reading. The track has a loss unless the row is regular. */
-void track_step(struct track *t, const struct column *c, uint32_t row);
 /* Ends the interval with the previous reading: result k of each wanted aspect, in arrays from `base` on, `stride`
  * apart. `counts`: an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
