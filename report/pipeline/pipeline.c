@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "common/names.h"
 #include "format/model.h"
 #include "report/input/input.h"
 #include "report/input/memory.h"
@@ -604,45 +603,49 @@ static const char *cure_of(uint16_t reason)
 	return "pmrec doctor says what this machine has";
 }
 
-#define NAMED 4 /* counters, and places, in a line */
+#define NAMED 4 /* in a list */
 
-/* Adds a name to a list of them, once. */
-static void list(struct buf *text, struct names *have, const char *name)
+void listed_add(struct listed *l, const char *name)
 {
-	if (names_get(have, name, NULL))
+	if (names_get(&l->have, name, NULL))
 		return;
-	memory_done(names_set(have, name, 0));
-	if (have->n <= NAMED)
-		buf_printf(text, "%s%s", have->n > 1 ? ", " : "", name);
+	memory_done(names_set(&l->have, name, 0));
+	if (l->have.n <= NAMED)
+		buf_printf(&l->text, "%s%s", l->have.n > 1 ? ", " : "", name);
 }
 
-static void put_list(struct buf *out, struct buf *text, struct names *have)
+void listed_add_instance(struct listed *l, const struct pm_instance *i)
 {
-	buf_addstr(out, buf_str(text));
-	if (have->n > NAMED)
-		buf_printf(out, " and %u more", (unsigned)(have->n - NAMED));
-	buf_release(text);
-	names_release(have);
-}
-
-static void name_instance(const struct pm_instance *i, struct buf *out)
-{
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, NULL);
 
 	if (name && i->kind != PM_CPU)
-		buf_addstr(out, name);
+		buf_addstr(&out, name);
 	else if (i->number == PM_NONE)
-		buf_printf(out, "the %s", pm_kind_name(i->kind));
+		buf_printf(&out, "the %s", pm_kind_name(i->kind));
 	else
-		buf_printf(out, "%s %u", i->kind == PM_CPU ? "CPU" : pm_kind_name(i->kind), i->number);
+		buf_printf(&out, "%s %u", i->kind == PM_CPU ? "CPU" : pm_kind_name(i->kind), i->number);
+	listed_add(l, buf_str(&out));
+}
+
+void listed_release(struct listed *l)
+{
+	buf_release(&l->text);
+	names_release(&l->have);
+}
+
+void listed_put(struct listed *l, struct buf *out)
+{
+	buf_addstr(out, buf_str(&l->text));
+	if (l->have.n > NAMED)
+		buf_printf(out, " and %u more", (unsigned)(l->have.n - NAMED));
+	listed_release(l);
 }
 
 static void note_reason(const struct replay *r, const struct pm_model *m, size_t first, uint16_t reason,
 			struct buf *out)
 {
-	struct names counters = { 0 }, places = { 0 };
-	struct buf what = BUF_INIT, where = BUF_INIT;
-	SCOPED(buf_release) struct buf one = BUF_INIT;
+	struct listed what = { 0 }, where = { 0 };
 	char word[16];
 
 	for (size_t t = first; t < replay_tracks(r); t++) {
@@ -650,14 +653,12 @@ static void note_reason(const struct replay *r, const struct pm_model *m, size_t
 
 		if (!is_lost(r, m, t, reason))
 			continue;
-		list(&what, &counters, pm_model_counter(m, info.counter)->name);
-		buf_clear(&one);
-		name_instance(pm_model_instance(m, info.instance), &one);
-		list(&where, &places, buf_str(&one));
+		listed_add(&what, pm_model_counter(m, info.counter)->name);
+		listed_add_instance(&where, pm_model_instance(m, info.instance));
 	}
-	put_list(out, &what, &counters);
+	listed_put(&what, out);
 	buf_addstr(out, " of ");
-	put_list(out, &where, &places);
+	listed_put(&where, out);
 	buf_printf(out, ": never read (%s), so sums with it are missing; %s\n",
 		   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
 }
@@ -665,17 +666,16 @@ static void note_reason(const struct replay *r, const struct pm_model *m, size_t
 /* Notes PMUs that are missing from the sum over their kind. */
 static void note_shut(const struct binding *b, struct buf *out)
 {
-	struct names pmus = { 0 };
-	struct buf which = BUF_INIT;
+	struct listed pmus = { 0 };
 	uint16_t reason = 0;
 	char word[16];
 
 	for (size_t i = 0; i < b->n_inputs; i++)
 		for (uint32_t k = 0; k < b->input[i].more->n_shut; k++) {
 			reason = reason ? reason : b->input[i].more->shut[k].reason;
-			list(&which, &pmus, b->input[i].more->shut[k].pmu);
+			listed_add(&pmus, b->input[i].more->shut[k].pmu);
 		}
-	put_list(out, &which, &pmus);
+	listed_put(&pmus, out);
 	if (reason == PM_REASON_NOT_READ)
 		buf_addstr(
 			out,

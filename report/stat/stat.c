@@ -15,8 +15,8 @@ static void forget(struct stat_sheet *s)
 	stat_events_release(s);
 	stat_shadow_release(s);
 	stat_forget_history(s);
-	names_release(&s->lacking);
-	buf_release(&s->lacks);
+	listed_release(&s->lost);
+	listed_release(&s->lost_at);
 	buf_release(&s->stamp);
 	free(s->off);
 	s->off = NULL;

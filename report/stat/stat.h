@@ -212,15 +212,13 @@ struct stat_sheet {
 	size_t n_off;
 	struct stat_spread user, system;
 	bool child, runs, each, system_wide;
-	bool begins;      /* its first lines are not printed yet */
-	bool switched;    /* events were enabled or disabled meanwhile: the command's time is not theirs */
-	char time[32];    /* of the current interval */
-	bool summing;     /* printing the totals of --summary */
-	struct buf notes; /* lines for stderr, at the end */
-	/* Events of which a sum lacks a part, the names of the first ones, and a reason. */
-	struct names lacking;
-	struct buf lacks;
-	uint16_t why_lacks;
+	bool begins;                 /* its first lines are not printed yet */
+	bool switched;               /* events were enabled or disabled meanwhile: the command's time is not theirs */
+	char time[32];               /* of the current interval */
+	bool summing;                /* printing the totals of --summary */
+	struct buf notes;            /* lines for stderr, at the end */
+	struct listed lost, lost_at; /* events of which a sum lacks a part, and where */
+	uint16_t why_lost;
 	bool partial;  /* that was so in some recording */
 	bool doubtful; /* a metric has readings that took too long */
 };

@@ -42,20 +42,6 @@ static void take_lost(const struct stat_sheet *s, struct stat_line *l, struct st
 	l->total.lost += c->unseen_ns;
 }
 
-#define NAMED 8 /* events in a remark */
-
-/* Notes that a sum lacks a part. */
-static void lose(struct stat_sheet *s, const char *event, uint16_t why)
-{
-	s->partial = true;
-	if (names_get(&s->lacking, event, NULL))
-		return;
-	memory_done(names_set(&s->lacking, event, why));
-	if (s->lacking.n <= NAMED)
-		buf_printf(&s->lacks, "%s%s", s->lacking.n > 1 ? ", " : "", event);
-	s->why_lacks = why;
-}
-
 static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 {
 	bool package = s->event[l->event].per_pkg && s->aggr != STAT_THREAD;
@@ -102,7 +88,10 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		if (!c->reason || status_absent(c->reason) ||
 		    (c->reason == PM_REASON_NOT_COUNTED && (!c->enabled || (u && u[k].known > 0))))
 			continue;
-		lose(s, s->event[l->event].name, c->reason);
+		listed_add(&s->lost, s->event[l->event].name);
+		listed_add_instance(&s->lost_at, pm_model_instance(s->places->model, column->instance));
+		s->why_lost = c->reason;
+		s->partial = true;
 		/* Nothing of it is known at any time: the sum is not a number, here as everywhere. In a line of
 		 * several intervals, the next one may include what this one lacks. */
 		if (!s->config->intervals)
@@ -272,16 +261,15 @@ void stat_note_lost(struct stat_sheet *s)
 {
 	note_tasks(s);
 	note_runs(s);
-	if (s->lacking.n) {
+	if (s->lost.have.n) {
 		char word[16];
 
-		buf_add(&s->notes, s->lacks.data, s->lacks.len);
-		if (s->lacking.n > NAMED)
-			buf_printf(&s->notes, " and %u more", (unsigned)(s->lacking.n - NAMED));
-		buf_printf(&s->notes, ": not read everywhere in every interval (%s); %s\n",
-			   status_word(s->why_lacks, STATUS_WHOLE, word),
-			   s->config->intervals ? "sums cover what was read" :
-						  "so there is no sum; -A shows the others");
+		listed_put(&s->lost, &s->notes);
+		buf_addstr(&s->notes, " of ");
+		listed_put(&s->lost_at, &s->notes);
+		buf_printf(&s->notes, ": %s in some intervals%s\n", status_word(s->why_lost, STATUS_WHOLE, word),
+			   s->config->intervals ? "; sums cover the others" :
+						  ", so there is no sum; -A shows the others");
 	}
 	if (s->doubtful)
 		buf_addstr(&s->notes, "metrics are doubtful: a reading took longer than 1 % of its interval, or a "

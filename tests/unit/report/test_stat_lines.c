@@ -171,7 +171,7 @@ static const struct {
 	  "     2.000000000,4100,,cycles,1250000000,62.00,,\n"
 	  "         summary,6200,,cycles,2750000000,68.00,,\n" },
 	{ "shares", "-x, -A -e part", "CPU0,14,,part,2000000000,100.00,,\nCPU1,<not supported>,,part,0,100.00,,\n" },
-	{ "shares", "-x, -e part", "<not supported>,,part,0,100.00,,\n", "part: not read everywhere in every interval (errno-2); so there is no sum" },
+	{ "shares", "-x, -e part", "<not supported>,,part,0,100.00,,\n", "part of CPU 1: errno-2 in some intervals, so there is no sum" },
 	{ "shares", "-x, -e pkg/late/", "10,,pkg/late/,2000000000,100.00,,\n" },
 	/* CPU 1 was not read at 3, 4 and 8 s: what it counted up to 5 s is there then, what came after 7 s never. */
 	{ "missed", "-x,", "1500,,cycles,15000000000,93.00,,\n" },
@@ -196,7 +196,7 @@ static const struct {
 	  "     4.000000000,100,,a1,1000000000,50.00,,\n"
 	  "     5.000000000,400,,a1,4000000000,100.00,100.000,/sec\n"
 	  "     6.000000000,200,,a1,2000000000,100.00,100.000,/sec\n",
-	  "a1: not read everywhere in every interval (missed); sums cover what was read" },
+	  "a1 of CPU 1: missed in some intervals; sums cover the others" },
 	/* 1, 2, 3: the deviation is 1, of the mean 1 over the root of 3; 10, 20, 60: the root of 700 / 3, of 30. */
 	{ "runs", "-x,",
 	  "2.00,msec,task-clock,28.87%,2000000,100.00,0.002,CPUs utilized\n"
