@@ -1,7 +1,7 @@
 /* Sums of an open interval, and what ties tracks together, by themselves. */
 #include "report/machine/status.h"
-#include "report/replay/replay_private.h"
-#include "report/replay/track_private.h"
+#include "report/replay/replay.c"
+#include "report/replay/track.c"
 #include "tests/unit/lib/test.h"
 
 /* Sums that waited are put before those of the track: as if all had come in order. */
