@@ -145,9 +145,7 @@ struct replay {
 	size_t n_live;
 	uint32_t *key; /* the live ones, + 1, by open addressing from counter and instance; 0: free */
 	size_t n_keys, used_keys;
-	struct group_feeds *group;  /* that have not retired */
-	struct group_feeds *former; /* owned: those set aside, by group, with nothing but their spans */
-	uint32_t n_former;
+	struct group_feeds *group; /* that have not retired */
 	uint32_t n_groups, cap_groups;
 	uint32_t *at_slot; /* by slot: place in group[] + 1; 0: none */
 	uint32_t n_slots;
@@ -1023,44 +1021,7 @@ static void release_feeds(struct group_feeds *f)
 	free(f->doubt);
 	f->feed = NULL;
 	f->doubt = NULL;
-}
-
-static void release_spans(struct group_feeds *f)
-{
-	free(f->spans);
-	f->spans = NULL;
-}
-
-static int by_group(const void *a, const void *b)
-{
-	const struct group_feeds *x = a, *y = b;
-
-	return (x->group > y->group) - (x->group < y->group);
-}
-
-/* Does so, but for how long their last readings took, which the groups have again when they are added again. */
-static void replay_set_feeds_aside(struct replay *r)
-{
-	for (uint32_t i = 0; i < r->n_former; i++)
-		release_spans(&r->former[i]);
-	free(r->former);
-	r->former = r->group;
-	r->n_former = r->n_groups;
-	for (uint32_t i = 0; i < r->n_former; i++)
-		release_feeds(&r->former[i]);
-	if (r->n_former)
-		qsort(r->former, r->n_former, sizeof(*r->former), by_group);
-	free(r->at_slot);
-	r->group = NULL;
-	r->at_slot = NULL;
-	r->n_groups = r->cap_groups = r->n_slots = r->groups_seen = r->last_seen = 0;
-}
-
-/* Frees group[] and what hangs on it. */
-static void replay_forget_feeds(struct replay *r)
-{
-	replay_set_feeds_aside(r);
-	replay_set_feeds_aside(r);
+	f->n = f->stretch = 0;
 }
 
 static void group_release(struct gathered *x)
@@ -1100,7 +1061,12 @@ void replay_free(struct replay *r)
 {
 	if (!r)
 		return;
-	replay_forget_feeds(r);
+	for (uint32_t i = 0; i < r->n_groups; i++) {
+		release_feeds(&r->group[i]);
+		free(r->group[i].spans);
+	}
+	free(r->group);
+	free(r->at_slot);
 	gather_release(&r->gather);
 	joints_release(&r->joints);
 	averages_release(r);
@@ -1996,7 +1962,9 @@ void replay_begin_tracks(struct replay *r, const struct pm_model *model)
 	r->sum_of = memory_resize(r->sum_of, n, sizeof(*r->sum_of));
 	for (size_t i = r->n_want; i < n; i++)
 		r->sum_of[i] = 0;
-	replay_set_feeds_aside(r);
+	for (uint32_t i = 0; i < r->n_groups; i++)
+		release_feeds(&r->group[i]);
+	r->groups_seen = r->last_seen = 0;
 	r->n_want = n;
 	r->model = model;
 	r->perf_scale = !r->config.no_scale && pm_map_bool(&model->header, PM_HEADER_SCALED, true);
@@ -2264,26 +2232,12 @@ static size_t wanted_of(const struct replay *r, const struct pm_group *g)
 	return n;
 }
 
-/* How long the group's last readings took, if that was known before all was laid out anew. */
-static void take_spans(struct replay *r, const struct pm_group *g, struct group_feeds *f)
-{
-	struct group_feeds *of = r->n_former ? bsearch(f, r->former, r->n_former, sizeof(*f), by_group) : NULL;
-
-	if (!of || of->n_spans != pm_group_times(g))
-		return;
-	f->spans = of->spans;
-	f->n_spans = of->n_spans;
-	of->spans = NULL;
-	of->n_spans = 0;
-}
-
 /* Adds a group that feeds nothing yet. */
 static struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g)
 {
 	memory_hold(&r->group, &r->cap_groups, r->n_groups + 1, sizeof(*r->group));
 	memory_hold(&r->at_slot, &r->n_slots, (size_t)g->slot + 1, sizeof(*r->at_slot));
 	r->group[r->n_groups] = (struct group_feeds){ .group = g->id, .slot = g->slot };
-	take_spans(r, g, &r->group[r->n_groups]);
 	r->at_slot[g->slot] = ++r->n_groups;
 	return &r->group[r->n_groups - 1];
 }
@@ -2300,9 +2254,12 @@ static void add_groups(struct replay *r)
 	 * holes. */
 	for (uint32_t i = first; i < m->n_groups && !r->n_tracks; i++)
 		replay_reserve_tracks(r, wanted_of(r, &m->group[i]));
-	for (uint32_t i = first; i < m->n_groups; i++)
-		if (!m->group[i].retired && !replay_feeds(r, m->group[i].id))
-			feed_group(r, &m->group[i], replay_add_group(r, &m->group[i]));
+	for (uint32_t i = first; i < m->n_groups; i++) {
+		struct group_feeds *f = replay_feeds(r, m->group[i].id);
+
+		if (!m->group[i].retired && !(f && f->feed))
+			feed_group(r, &m->group[i], f ? f : replay_add_group(r, &m->group[i]));
+	}
 	r->groups_seen = m->n_groups;
 	r->last_seen = m->n_groups ? m->group[m->n_groups - 1].id : 0;
 }
@@ -2360,7 +2317,7 @@ static void replay_drop_retired(struct replay *r)
 			continue;
 		}
 		release_feeds(f);
-		release_spans(f);
+		free(f->spans);
 		r->at_slot[f->slot] = 0;
 		*f = r->group[--r->n_groups];
 		if (i < r->n_groups)
