@@ -1424,34 +1424,6 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 	}
 }
 
-static void note_coverage(struct sheet_private *p, const struct interval *interval, size_t place)
-{
-	p->in_parts[place] = aggregate_times(&p->aggregate, interval, p->in_known + place * p->block,
-					     p->in_lost + place * p->block, &p->in_whole[place]);
-}
-
-/* Combines values that are computed from each reading. */
-static void fill_made(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
-		      const double *number, uint32_t n, const struct interval *interval, size_t intervals,
-		      size_t place)
-{
-	struct value *out = p->in + place * p->block;
-	enum pm_aggregation rule = in->more->own_rule ? (enum pm_aggregation)p->at[track[0]].rule : in->more->rule;
-
-	aggregate_begin(&p->aggregate, intervals, false);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct value *v = usable_of(p, track[i], aspect_of(in), intervals);
-
-		for (size_t k = 0; k < intervals; k++)
-			p->part[k] = make(in, &v[k], number ? number[i] : 0, &interval[k]);
-		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
-			      p->at[track[i]].may_go);
-	}
-	aggregate_end(&p->aggregate, rule, false, false, out);
-	note_coverage(p, interval, place);
-	p->in_at[place] = out;
-}
-
 /* Takes one track's value as it is. */
 static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect aspect, const struct interval *interval,
 		   size_t intervals, size_t place)
@@ -1467,55 +1439,6 @@ static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect as
 		p->in_known[place * p->block + k] = s[k].known > 0 ? all - s[k].absent - s[k].lost + s[k].before : 0;
 		p->in_lost[place * p->block + k] = s[k].lost;
 	}
-}
-
-/* `rows`: levels that were combined row by row; NULL: they are combined here. */
-static void fill_tracks(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
-			const double *rows, const struct interval *interval, size_t intervals, size_t place)
-{
-	enum track_aspect aspect = aspect_of(in);
-	bool count = in->aspect == EXPR_AGGR_NR;
-	struct value *out = p->in + place * p->block;
-
-	if (sheet_borrows(p, in, track, n)) {
-		borrow(p, track[0], aspect, interval, intervals, place);
-		return;
-	}
-	for (uint32_t i = 0; i < n;) {
-		uint32_t counter = p->at[track[i]].counter;
-		bool more = i > 0;
-		/* Times are combined like values, by whichever rule applies. */
-		bool by_input = in->more->op && !in->more->own_rule;
-		enum pm_aggregation rule = by_input ? in->more->rule : (enum pm_aggregation)p->at[track[i]].rule;
-
-		aggregate_begin(&p->aggregate, intervals, more);
-		p->aggregate.levels = aspect == TRACK_MEAN || (p->at[track[i]].level && aspect == TRACK_VALUE);
-		while (i < n && (by_input || p->at[track[i]].counter == counter)) {
-			const struct track_at *at = &p->at[track[i]];
-			uint32_t same = 0;
-
-			if (!at->per_package) {
-				aggregate_add(&p->aggregate, usable_of(p, track[i], aspect, intervals),
-					      support_of(p, track[i]), interval, rule, at->may_go);
-				i++;
-				continue;
-			}
-			for (; i < n && p->at[track[i]].counter == at->counter && p->at[track[i]].per_package &&
-			       p->at[track[i]].package == at->package;
-			     i++) {
-				p->one_of[same] = values_of(p, track[i], aspect);
-				p->one_of_support[same++] = support_of(p, track[i]);
-			}
-			aggregate_add_one_of(&p->aggregate, p->one_of, p->one_of_support, same, interval, rule,
-					     at->may_go);
-		}
-		aggregate_end(&p->aggregate, rule, count, more, out);
-	}
-	for (size_t k = 0; rows && !p->taken && !p->shuns && k < intervals; k++)
-		if (!out[k].reason && !isnan(rows[k]))
-			out[k] = value_of(rows[k]);
-	note_coverage(p, interval, place);
-	p->in_at[place] = out;
 }
 
 static double bytes_of(const struct bound_input *in, uint32_t counter)
@@ -1542,39 +1465,85 @@ static struct value clocked(const struct bound_input *in, const struct value *v,
 	return clock->reason ? *clock : elapsed->reason ? *elapsed : value_of(v->v * elapsed->v / clock->v);
 }
 
-static void fill_clocked(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
-			 const uint32_t *partner, uint32_t n, const struct interval *interval, size_t intervals,
-			 size_t place)
+/* Whether the input is computed from each reading. */
+static bool is_made(const struct bound_input *in)
 {
-	enum pm_aggregation rule = (enum pm_aggregation)p->at[track[0]].rule;
-	bool count = in->aspect == EXPR_AGGR_NR;
+	return in->more->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR;
+}
+
+/* What the input takes of the x-th track of the level; good until the next call. */
+static const struct value *readings_of(struct sheet_private *p, const struct level *l, const struct bound_input *in,
+				       uint32_t x, const struct interval *interval, size_t n)
+{
+	const struct value *v = usable_of(p, l->track[x], aspect_of(in), n), *clock = NULL, *elapsed = NULL;
+	double bytes = in->more->clock ? bytes_of(in, p->at[l->track[x]].counter) : 1;
+
+	if (in->more->clock && l->partner[x] != PM_NONE) {
+		clock = values_of(p, l->partner[x], TRACK_VALUE);
+		elapsed = values_of(p, l->partner[x], TRACK_ELAPSED);
+	}
+	for (size_t k = 0; in->more->clock && k < n; k++) {
+		p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL, &p->stood[k]);
+		if (in->more->bytes && !p->part[k].reason)
+			p->part[k] = value_of(p->part[k].v * bytes + p->part[k].rest * bytes);
+	}
+	for (size_t k = 0; is_made(in) && k < n; k++)
+		p->part[k] = make(in, &v[k], l->number ? l->number[x] : 0, &interval[k]);
+	return in->more->clock || is_made(in) ? p->part : v;
+}
+
+/* Combines the tracks of a slot. `rows`: levels that were combined row by row; NULL: they are combined here. */
+static void fill_tracks(struct sheet_private *p, const struct level *l, const struct bound_input *in, size_t slot,
+			const struct interval *interval, size_t n, size_t place)
+{
+	const double *rows = l->average ? replay_averaged(p->replay, l->average[slot]) : NULL;
+	uint32_t x = l->start[slot], end = l->start[slot + 1];
+	/* Computed values are combined, whatever they are computed from, and so are times by whichever rule applies. */
+	bool together = in->more->clock || is_made(in) || (in->more->op && !in->more->own_rule), more = false;
 	struct value *out = p->in + place * p->block;
 
-	memset(p->stood, 0, intervals * sizeof(*p->stood));
-	aggregate_begin(&p->aggregate, intervals, false);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct value *v = values_of(p, track[i], aspect_of(in));
-		const struct value *clock = NULL, *elapsed = NULL;
-		double bytes = bytes_of(in, p->at[track[i]].counter);
-
-		if (partner[i] != PM_NONE) {
-			clock = values_of(p, partner[i], TRACK_VALUE);
-			elapsed = values_of(p, partner[i], TRACK_ELAPSED);
-		}
-		for (size_t k = 0; k < intervals; k++) {
-			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL,
-					     &p->stood[k]);
-			if (in->more->bytes && !p->part[k].reason)
-				p->part[k] = value_of(p->part[k].v * bytes + p->part[k].rest * bytes);
-		}
-		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
-			      p->at[track[i]].may_go);
+	if (sheet_borrows(p, in, l->track + x, end - x)) {
+		borrow(p, l->track[x], aspect_of(in), interval, n, place);
+		return;
 	}
-	aggregate_end(&p->aggregate, rule, count, false, out);
-	note_coverage(p, interval, place);
-	for (size_t k = 0; k < intervals; k++)
+	memset(p->stood, 0, n * sizeof(*p->stood));
+	for (; x < end; more = true) {
+		const struct track_at *first = &p->at[l->track[x]];
+		enum pm_aggregation rule =
+			in->more->op && !in->more->own_rule ? in->more->rule : (enum pm_aggregation)first->rule;
+
+		aggregate_begin(&p->aggregate, n, more);
+		p->aggregate.levels = !in->more->clock && !is_made(in) &&
+				      (aspect_of(in) == TRACK_MEAN || (first->level && aspect_of(in) == TRACK_VALUE));
+		while (x < end && (together || p->at[l->track[x]].counter == first->counter)) {
+			const struct track_at *at = &p->at[l->track[x]];
+			uint32_t same = 0;
+
+			if (!at->per_package || in->more->clock || is_made(in)) {
+				aggregate_add(&p->aggregate, readings_of(p, l, in, x, interval, n),
+					      support_of(p, l->track[x]), interval, rule, at->may_go);
+				x++;
+				continue;
+			}
+			for (; x < end && p->at[l->track[x]].counter == at->counter &&
+			       p->at[l->track[x]].per_package && p->at[l->track[x]].package == at->package;
+			     x++) {
+				p->one_of[same] = values_of(p, l->track[x], aspect_of(in));
+				p->one_of_support[same++] = support_of(p, l->track[x]);
+			}
+			aggregate_add_one_of(&p->aggregate, p->one_of, p->one_of_support, same, interval, rule,
+					     at->may_go);
+		}
+		aggregate_end(&p->aggregate, rule, in->aspect == EXPR_AGGR_NR, more, out);
+	}
+	for (size_t k = 0; rows && !p->taken && !p->shuns && k < n; k++)
+		if (!out[k].reason && !isnan(rows[k]))
+			out[k] = value_of(rows[k]);
+	for (size_t k = 0; k < n; k++)
 		if (p->stood[k] && out[k].reason == PM_REASON_OFFLINE)
 			out[k] = value_missing(PM_REASON_NOT_COUNTED);
+	p->in_parts[place] = aggregate_times(&p->aggregate, interval, p->in_known + place * p->block,
+					     p->in_lost + place * p->block, &p->in_whole[place]);
 	p->in_at[place] = out;
 }
 
@@ -1585,20 +1554,10 @@ static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint3
 	const struct bound_input *in = &s->binding->input[l->input[place]];
 	const struct sheet_cell *whole = p->whole ? p->whole[l->input[place]] : NULL;
 	size_t slot = (size_t)row * l->n_inputs + place;
-	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
 	struct value *out = p->in + (size_t)place * p->block;
 
-	if (tracks && in->more->clock) {
-		fill_clocked(p, in, l->track + first, l->partner + first, tracks, interval, n, place);
-		return;
-	}
-	if (tracks && in->more->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR) {
-		fill_made(p, in, l->track + first, l->number ? l->number + first : NULL, tracks, interval, n, place);
-		return;
-	}
-	if (tracks) {
-		fill_tracks(p, in, l->track + first, tracks,
-			    l->average ? replay_averaged(p->replay, l->average[slot]) : NULL, interval, n, place);
+	if (l->start[slot] < l->start[slot + 1]) {
+		fill_tracks(p, l, in, slot, interval, n, place);
 		return;
 	}
 	p->in_parts[place] = false;

@@ -936,6 +936,8 @@ static inline __attribute__((always_inline)) uint32_t take_simple(struct track *
 		any = shared = false;
 		sum = elapsed = enabled = running = 0;
 		made = 0;
+		times->lost = 0;
+		t->absent = 0;
 	}
 	if (row == first)
 		return row;
