@@ -180,13 +180,13 @@ static bool note_rows(const char *word, const struct metric *row, size_t n, cons
 	return known;
 }
 
-/* Known, but this recording lacks what it needs. */
-static bool note_lack(const char *word, const struct binding *b, const struct places *p, struct buf *notes)
+bool selection_lacks(const char *word, const struct binding *b, const struct places *p, struct buf *notes)
 {
 	bool known = false;
 
 	for (size_t i = 0; i < b->n_vendor && !known; i++)
 		known = note_rows(word, b->vendor[i].row, b->vendor[i].n, b, p, notes);
+	known = known || note_rows(word, b->recorded.row, b->recorded.n, b, p, notes);
 	for (const struct metric_table *t = metric_tables; t->row && !known; t++)
 		known = note_rows(word, t->row, t->n, b, p, notes);
 	return known;
@@ -253,7 +253,7 @@ static bool is_part(const char *name, const char *word)
 	return at && *word && (at == name || at[-1] == '.') && (!*end || *end == '.') && strchr(name, '.');
 }
 
-static int unknown_word(const char *word, const struct binding *b, const struct places *p, struct error *e)
+int selection_unknown(const char *word, const struct binding *b, const struct places *p, struct error *e)
 {
 	const struct pm_counter *text = pm_model_counter_named(p->model, word);
 	SCOPED(scoped_free) struct candidates *c = memory_new(1, sizeof(*c));
@@ -268,6 +268,9 @@ static int unknown_word(const char *word, const struct binding *b, const struct 
 	}
 	for (size_t i = 0; i < N_HARMLESS; i++)
 		add_candidate(c, harmless[i]);
+	for (size_t v = 0; v < b->n_vendor; v++)
+		for (size_t i = 0; i < b->vendor[v].n; i++)
+			add_candidate(c, b->vendor[v].row[i].name);
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++) {
 			add_candidate(c, t->row[i].name);
@@ -280,11 +283,9 @@ static int unknown_word(const char *word, const struct binding *b, const struct 
 		near = is_part(c->name[i], word) ? c->name[i] : NULL;
 	if (!near)
 		near = options_nearest(word, c->name, c->n);
-	if (near)
-		error_set(e, ENOENT, "no column is named '%s'; did you mean '%s'? (pmrep list metrics shows all)",
-			  word, near);
-	else
-		error_set(e, ENOENT, "no column is named '%s' (pmrep list metrics shows all)", word);
+	error_set(e, ENOENT, "no column is named '%s'%s%s%s (pmrep list metrics shows all%s)", word,
+		  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+		  b->n_vendor ? "" : ", and pmrec vendor import DIR adds the CPU vendor's");
 	for (size_t i = 0; i < c->n_texts; i++)
 		free(c->text[i]);
 	free(c->name);
@@ -388,12 +389,12 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 			/* When turbostat hides a group, what the user added stays. */
 			shown[i] = !hide || (s->lenient && b->metric[i].added && !exact);
 		}
-		if (found || is_harmless(word->word) || note_lack(word->word, b, p, hide ? NULL : notes))
+		if (found || is_harmless(word->word) || selection_lacks(word->word, b, p, hide ? NULL : notes))
 			continue;
 		if (!hide && !s->lenient)
-			return unknown_word(word->word, b, p, e);
+			return selection_unknown(word->word, b, p, e);
 		/* Hiding what does not exist is harmless, but may be a typing error. */
-		unknown_word(word->word, b, p, &near);
+		selection_unknown(word->word, b, p, &near);
 		if (notes)
 			buf_printf(notes, "%s%s\n", hide ? "nothing to hide: " : "", near.text);
 	}

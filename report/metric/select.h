@@ -40,6 +40,11 @@ int selection_add(struct selection *s, enum selection_verb verb, const char *lis
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e);
 
+/* Whether definitions have the word, and notes what the recording lacks for them; and -ENOENT with a text that names
+ * the nearest. */
+bool selection_lacks(const char *word, const struct binding *b, const struct places *p, struct buf *notes);
+int selection_unknown(const char *word, const struct binding *b, const struct places *p, struct error *e);
+
 /* Appends a line on turbostat's default columns for which the recording has no registers, unless there is a --show,
  * and one on shown columns without any number; by reason, with the first names. */
 void selection_note_absent(const struct selection *s, const struct binding *b, const bool *shown, struct buf *out);

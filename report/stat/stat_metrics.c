@@ -243,91 +243,49 @@ static bool is_shown(const struct stat_sheet *s, uint32_t cgroup, const struct b
 	return false;
 }
 
-static const char *nearer(const char *word, const char *best, const struct metric *row)
+/* Adds those of rows that the word names whose events could not be opened. Few rows have the word; to look one up
+ * takes as long as there are metrics. */
+static bool add_unfed(struct stat_sheet *s, const struct metric *row, size_t n, const char *word, uint32_t cgroup)
 {
-	const char *const names[] = { best ? best : row->name, row->name, row->display };
+	bool any = false;
 
-	return options_nearest(word, names, sizeof(names) / sizeof(names[0]));
-}
-
-static int no_metric(const struct stat_sheet *s, const char *word, struct error *e)
-{
-	const char *near = NULL, *found;
-
-	for (size_t v = 0; v < s->binding->n_vendor; v++)
-		for (size_t i = 0; i < s->binding->vendor[v].n; i++)
-			near = (found = nearer(word, near, &s->binding->vendor[v].row[i])) ? found : near;
-	for (const struct metric_table *t = metric_tables; t->row; t++)
-		for (size_t i = 0; i < t->n; i++)
-			near = !t->row[i].each && (found = nearer(word, near, &t->row[i])) ? found : near;
-	return error_set(e, ENOENT, "-M: there is no metric or metric group '%.80s'%s%s%s%s", word,
-			 near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
-			 s->binding->n_vendor ? "" : " (`pmrec vendor import DIR` adds the CPU vendor's)");
-}
-
-/* What a word needed that the recording lacks. */
-struct unfed {
-	uint32_t cgroup;
-	bool known, any;
-	struct buf lacks;
-};
-
-static void try_unfed(struct stat_sheet *s, const struct metric *row, size_t n, const char *word, struct unfed *u)
-{
-	for (; n--; row++) {
-		SCOPED(buf_release) struct buf scratch = BUF_INIT;
-		const char *lacks;
-
-		/* Few rows have the word; to look one up takes as long as there are metrics. */
-		if (row->each ||
-		    !selection_matches(word, row->name, row->display, row->aliases ? row->aliases : "",
-				       row->categories ? row->categories : "") ||
-		    metric_named(s, row->name, NULL))
-			continue;
-		u->known = true;
-		if (add_refused(s, row, u->cgroup)) {
-			u->any = true;
-		} else if ((lacks = bind_missing(s->binding, s->places, row, &scratch))) {
-			buf_clear(&u->lacks);
-			buf_printf(&u->lacks, "the recording lacks %s", lacks);
-		}
-	}
+	for (; n--; row++)
+		any |= !row->each &&
+		       selection_matches(word, row->name, row->display, row->aliases ? row->aliases : "",
+					 row->categories ? row->categories : "") &&
+		       !metric_named(s, row->name, NULL) && add_refused(s, row, cgroup);
+	return any;
 }
 
 /* Adds all metrics that the word names, of vendors' files and of tables. */
 static int add_word(struct stat_sheet *s, const char *word, uint32_t cgroup, struct buf *notes, struct error *e)
 {
 	const struct binding *b = s->binding;
-	struct unfed u = { .cgroup = cgroup };
-	bool all = !strcmp(word, "Default");
-	int err = 0;
+	bool all = !strcmp(word, "Default"), any = false;
 
 	/* perf's Default group has the metrics of all CPUs, and those of the recorded one. */
-	for (int vendor = 1; vendor >= 0 && (!u.any || all); vendor--) {
+	for (int vendor = 1; vendor >= 0 && (!any || all); vendor--) {
 		for (size_t i = 0; i < b->n_metrics; i++) {
 			const struct bound_metric *m = &b->metric[i];
 
 			if (m->vendor != vendor || m->counter || m->absent ||
 			    !selection_matches(word, m->name, m->display, m->about->aliases, m->about->categories) ||
-			    (!vendor && u.any && is_shown(s, cgroup, m)))
+			    (!vendor && any && is_shown(s, cgroup, m)))
 				continue;
 			add_metric(s, m, cgroup);
-			u.known = u.any = true;
+			any = true;
 		}
 		for (size_t v = 0; vendor && v < b->n_vendor; v++)
-			try_unfed(s, b->vendor[v].row, b->vendor[v].n, word, &u);
+			any |= add_unfed(s, b->vendor[v].row, b->vendor[v].n, word, cgroup);
 		if (vendor)
-			try_unfed(s, b->recorded.row, b->recorded.n, word, &u);
+			any |= add_unfed(s, b->recorded.row, b->recorded.n, word, cgroup);
 		for (const struct metric_table *t = metric_tables; !vendor && t->row; t++)
-			try_unfed(s, t->row, t->n, word, &u);
+			any |= add_unfed(s, t->row, t->n, word, cgroup);
 	}
-	if (!u.known)
-		err = no_metric(s, word, e);
-	else if (!u.any && notes)
-		buf_printf(notes, "-M %s: %s\n", word,
-			   u.lacks.len ? buf_str(&u.lacks) : "the recording lacks what it needs");
-	buf_release(&u.lacks);
-	return err;
+	if (any || selection_lacks(word, b, s->places, notes))
+		return 0;
+	selection_unknown(word, b, s->places, e);
+	return error_prefix(e, "-M");
 }
 
 /* A metric whose events were counted in cgroups is printed for each of them. */

@@ -178,7 +178,7 @@ for line in sys.stdin:
 	refused "occurs in numbers" -x '5%'
 	refused "-x and -j are mutually exclusive" -x, -j
 	refused "-x and -j are mutually exclusive" -j -x,
-	refused "-M: there is no metric or metric group 'insn_per_cycl', did you mean insn_per_cycle?" -M insn_per_cycl
+	refused "-M: no column is named 'insn_per_cycl'; did you mean 'insn_per_cycle'?" -M insn_per_cycl
 	refused "'TopdownL3' (\`pmrec vendor import DIR\` adds the CPU vendor's)" --topdown --td-level=3
 	refused "--event: an empty list" -e ''
 	refused "--metrics: an empty list" -M ,
@@ -415,7 +415,7 @@ for line in sys.stdin:
 	run stat -M Now --metrics-file=now.json command.pmr
 	[[ $output == *" Now"* ]] || { echo "$output"; return 1; }
 	run stat -M Pkg --metrics-file=now.json command.pmr
-	[[ $output == *"-M Pkg: the recording lacks no.such.thing"* ]]
+	[[ $output == *"'Pkg' needs 'no.such.thing'"* ]]
 }
 
 @test "files, descriptors, and perf's configuration" {
