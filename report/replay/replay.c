@@ -34,9 +34,8 @@ struct group_feeds {
 	uint32_t group, slot; /* as struct pm_group has them */
 	struct feed *feed;    /* owned */
 	uint32_t n;
-	struct spans *spans; /* owned: of each of its times; NULL: none was ever long */
-	uint32_t n_spans;
-	uint8_t *doubt;          /* owned: times x rows of results; NULL likewise */
+	struct spans *spans;     /* owned: of each of its times */
+	uint8_t *doubt;          /* owned: times x rows of results; NULL: none was read so far */
 	uint32_t stretch, first; /* the last stretch in which it was read, and the first chunk there */
 };
 
@@ -1535,42 +1534,6 @@ static void begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 	replay_see(r, c);
 }
 
-#define UNKNOWN_NS 10000000u /* intervals are rarely shorter */
-
-/* Whether any reading took long for the shortest of the intervals. The first one of a stretch bounds one that is
- * unknown yet. */
-static bool some_long(const struct replay *r, const struct pm_chunk_group *cg, uint32_t times, uint32_t row,
-		      uint32_t end)
-{
-	uint64_t least = UNKNOWN_NS, before = r->slice.before;
-
-	for (uint32_t k = row; k < end; before = r->slice.tick[k++])
-		if (before && r->slice.tick[k] - before < least)
-			least = r->slice.tick[k] - before;
-	for (uint32_t t = 0; t < times; t++) {
-		const uint64_t *begin = cg->v + t * cg->stride, *done = begin + times * cg->stride;
-		uint64_t any = 0;
-
-		for (uint32_t k = row; k < end; k++)
-			any |= done[k] - begin[k];
-		/* At least the longest. */
-		if (is_long(any, least))
-			return true;
-	}
-	return false;
-}
-
-static void doubt_room(struct replay *r, struct group_feeds *f, uint32_t times)
-{
-	if (!r->doubt)
-		r->doubt = memory_new(r->cap_tracks, sizeof(*r->doubt));
-	if (!f->spans)
-		f->spans = memory_new(times, sizeof(*f->spans));
-	f->n_spans = times;
-	if (!f->doubt)
-		f->doubt = memory_new(times * r->rows, 1);
-}
-
 /* Checks how long the readings of a group took in rows [row, end). */
 static void doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_group *cg, uint32_t row,
 		       uint32_t end, const bool *closes)
@@ -1578,9 +1541,12 @@ static void doubt_read(struct replay *r, struct group_feeds *f, const struct pm_
 	uint32_t times = pm_group_times(pm_model_group(r->model, cg->group));
 	bool some = false;
 
-	if (!f->n || (!f->spans && !some_long(r, cg, times, row, end)))
+	if (!f->n)
 		return;
-	doubt_room(r, f, times);
+	if (!r->doubt)
+		r->doubt = memory_new(r->cap_tracks, sizeof(*r->doubt));
+	if (!f->doubt)
+		f->doubt = memory_new(times * r->rows, 1);
 	for (uint32_t t = 0; t < times; t++) {
 		const uint64_t *begin = cg->v + t * cg->stride, *done = begin + times * cg->stride;
 		struct spans *s = &f->spans[t];
@@ -2179,10 +2145,6 @@ static uint32_t feed_column(struct replay *r, const struct pm_group *g, uint32_t
 static void doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place,
 			   uint32_t kept, uint32_t times)
 {
-	if (!before->spans || f->spans)
-		return;
-	f->spans = memory_new(times, sizeof(*f->spans));
-	f->n_spans = times;
 	for (uint32_t t = 0; t < times && (t < kept || times == 1); t++)
 		f->spans[t] = before->spans[times == 1 ? 0 : place[t]];
 }
@@ -2190,6 +2152,7 @@ static void doubt_continue(struct group_feeds *f, const struct group_feeds *befo
 static void feed_group(struct replay *r, const struct pm_group *g, struct group_feeds *f)
 {
 	uint32_t n = pm_group_values(g), per = g->flags & PM_GROUP_LIST ? 1 : g->n_instances;
+	bool fresh = !f->spans;
 	uint32_t counters = 0, kept = 0, members = 0;
 	SCOPED(scoped_free) uint32_t *place = NULL;
 	const struct group_feeds *before;
@@ -2199,11 +2162,13 @@ static void feed_group(struct replay *r, const struct pm_group *g, struct group_
 	if (!counters || !per)
 		return;
 	f->feed = memory_resize(NULL, (size_t)counters * per, sizeof(*f->feed));
+	f->spans = fresh ? memory_new(pm_group_times(g), sizeof(*f->spans)) : f->spans;
 	if ((before = feeds_before(r, g, counters))) {
 		place = memory_new(per, sizeof(*place));
 		members = pm_model_group(r->model, g->continues)->n_instances;
 		kept = places_before(g, pm_model_group(r->model, g->continues), place);
-		doubt_continue(f, before, place, kept, pm_group_times(g));
+		if (fresh)
+			doubt_continue(f, before, place, kept, pm_group_times(g));
 	}
 	for (uint32_t v = 0; v < n; v++) {
 		struct feed *x = &f->feed[f->n];
