@@ -28,7 +28,6 @@ struct stat_options {
 	const char *out;             /* NULL: stdout */
 	unsigned out_flags;          /* outfile_flags */
 	int log_fd;                  /* --log-fd; -1: none */
-	int cache_level;             /* of --per-cache=L2; 0: the last */
 	unsigned td_level;
 	bool follow, strict, quiet, csv, json;
 	struct vendor_files *vendor; /* owned; of --metrics-file */
@@ -116,7 +115,7 @@ static int set_per_cache(void *into, char *arg, struct error *e)
 	if (!arg)
 		return 0;
 	if ((arg[0] == 'L' || arg[0] == 'l') && (arg[1] == '2' || arg[1] == '3') && !arg[2]) {
-		o->cache_level = arg[1] - '0';
+		o->pipeline.cache_level = arg[1] - '0';
 		return 0;
 	}
 	return error_set(e, EINVAL, "--per-cache: '%s' is not a shared level: use L2 or L3", arg);
@@ -382,7 +381,6 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 	int err = 0, status = EXIT_GOOD;
 
 	stat_init(&s, &o->stat, out);
-	s.cache_level = o->cache_level;
 	sink = rows ? &rows->sink : &s.sink;
 	cmd_follow(&config, &follow, path, o->follow);
 	sink->recording = input_name(path);

@@ -84,6 +84,13 @@ static bool group_wanted(void *ctx, const struct pm_group *g)
 	return wanted;
 }
 
+static void update_places(struct run *r, const struct pm_model *m)
+{
+	places_update(&r->places, m);
+	if (r->config->cache_level)
+		r->places.cache = r->config->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
+}
+
 static bool has_cpu(const struct places *p, uint32_t cpu)
 {
 	if (places_cpu(p, cpu))
@@ -141,7 +148,7 @@ static int sheets_bind(struct run *r)
 	enum pm_kind per = r->config->sheet.per;
 	int err;
 
-	places_update(&r->places, pm_reader_model(r->reader));
+	update_places(r, pm_reader_model(r->reader));
 	if (r->config->pci && (err = pci_label(&r->places, pm_reader_model(r->reader))))
 		return error_sys(r->error, -err, "--pci: the recorded map of PCI");
 	if (notes && (err = check_cpus(r, notes)))
@@ -181,7 +188,7 @@ static int plan(struct run *r, const struct pm_model *m)
 	int err = 0;
 
 	if (still_bound(r, m)) {
-		places_update(&r->places, m);
+		update_places(r, m);
 	} else {
 		if ((err = sheets_bind(r)))
 			return err;
@@ -531,7 +538,7 @@ static int sheets_forget(struct run *all)
 			err = replay_settle(r->lane[i].replay);
 	pm_reader_forget(all->reader, needed, all);
 	for (struct run *r = all; r < all + all->n_all; r++) {
-		places_update(&r->places, m);
+		update_places(r, m);
 		r->bound[2] = m->n_instances;
 		r->bound[3] = r->n_groups = m->n_groups;
 	}

@@ -52,11 +52,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	int err;
 
 	s->begins = !s->replay;
-	s->places = s->shared = places;
-	if (s->cache_level) {
-		s->own_places = *places;
-		s->places = &s->own_places;
-	}
+	s->places = places;
 	s->replay = plan->replay;
 	/* perf prints a line per cgroup if metrics have columns. */
 	for (uint32_t i = 0; i < places->model->n_instances && s->config->metric_only && s->aggr == STAT_GLOBAL; i++)

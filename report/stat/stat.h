@@ -174,9 +174,6 @@ struct stat_sheet {
 	struct output *out;
 	struct buf *text; /* of `out`: where lines go */
 	const struct places *places;
-	const struct places *shared; /* those of the pipeline, which change with the machine */
-	struct places own_places;    /* with --per-cache=LEVEL: the same, but for the level */
-	int cache_level;             /* 2, 3; 0: the last that the machine has */
 	struct replay *replay;
 	struct stat_event *event;
 	uint32_t n_events;

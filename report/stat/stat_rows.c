@@ -1071,10 +1071,6 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	size_t n = 0, from = 0;
 	bool filtered;
 
-	if (s->places == &s->own_places) {
-		s->own_places = *s->shared;
-		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
-	}
 	forget_pointers(s);
 	feed = find_rows(s, &n, &nowhere);
 	at = s->line = memory_new((size_t)s->n_rows * s->n_events + 1, sizeof(*s->line));
