@@ -15,8 +15,6 @@
 #include "common/parse.h"
 #include "report/input/memory.h"
 #include "report/machine/telemetry.h"
-#include "report/metric/bind_class.h"
-#include "report/metric/meaning.h"
 #include "report/metric/recorded_metrics.h"
 #include "report/replay/replay.h"
 
@@ -27,16 +25,14 @@ struct builder {
 	const struct places *p;
 	const struct bind_options *options;
 	struct error *error;
-	uint32_t *found;           /* scratch, BIND_MAX_COUNTERS */
-	uint32_t *clock, n_clocks; /* likewise, beside found[] */
-	struct buf text;           /* scratch */
-	struct names taken;        /* names of the metrics so far */
-	struct meaning meaning;
-	const char *pmu; /* of the kind of CPUs for the current formula; NULL: of all */
-	bool raw;        /* the current formula wants counts before a PMU's scale */
-	bool twice;      /* some event was counted in several groups */
-	bool *twin;      /* by counter id: the user's words for it stand for other PMUs, too */
-	struct class_index classes;
+	uint32_t *found;                   /* scratch, BIND_MAX_COUNTERS */
+	uint32_t *clock, n_clocks;         /* likewise, beside found[] */
+	struct buf text;                   /* scratch */
+	struct names taken;                /* names of the metrics so far */
+	const char *pmu;                   /* of the kind of CPUs for the current formula; NULL: of all */
+	bool raw;                          /* the current formula wants counts before a PMU's scale */
+	bool twice;                        /* some event was counted in several groups */
+	bool *twin;                        /* by counter id: the user's words for it stand for other PMUs, too */
 	const struct class_choice *choice; /* of the current formula, if it is about a class of PMUs */
 	const struct expr_input *formula;  /* inputs of the current formula, if events were opened twice */
 	size_t n_formula;
@@ -222,19 +218,19 @@ static void bind_shut(struct builder *x, struct bound_input *in)
 	if (in->more->name && in->n_counters && !in->constant)
 		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
 	/* What cores count has a PMU a kind, and not all kinds have it. */
-	if (!names_get(&x->classes.pmus, first, &at) ||
-	    (!x->classes.pmu[at].class && !pm_map_get(&m->pmu[at].attrs, PM_PMU_CPUMASK)))
+	if (!names_get(&x->b->index.classes.pmus, first, &at) ||
+	    (!x->b->index.classes.pmu[at].class && !pm_map_get(&m->pmu[at].attrs, PM_PMU_CPUMASK)))
 		return;
-	class = x->classes.pmu[at].class;
+	class = x->b->index.classes.pmu[at].class;
 	buf_add(&pattern, in->more->name, slash ? (size_t)(slash - in->more->name) : 0);
 	memory_whole(&pattern);
-	fed = fed_by(&x->classes, m, in);
+	fed = fed_by(&x->b->index.classes, m, in);
 	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs, and so does an
 	 * event alone. */
 	named = slash && event_pmu_matches(buf_str(&pattern), first);
 	for (uint32_t i = 0; i < m->n_pmus; i++) {
 		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
-		const struct class_pmu *pmu = &x->classes.pmu[i];
+		const struct class_pmu *pmu = &x->b->index.classes.pmu[i];
 		bool same = class && pmu->class == class;
 		uint16_t reason = same && (slash || !pmu->refused) ? pmu->reason : PM_OK;
 
@@ -503,7 +499,7 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		in->n_counters = bind_made_of(&x->b->index, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
 	stand_in(x, in, reg ? reg : name);
 	if (!in->n_counters && !reg)
-		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
+		in->n_counters = bind_meant(&x->b->index, x->options->events, name, x->found, BIND_MAX_COUNTERS);
 	if (in->n_counters > BIND_MAX_COUNTERS)
 		in->n_counters = BIND_MAX_COUNTERS;
 	if (x->twice && !reg)
@@ -863,14 +859,14 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 	if (err)
 		return error_prefix(x->error, "metric %s", row->name);
 	in = expr_inputs(parsed, &n);
-	for (uint32_t f = 0; f < x->classes.n_filters && !err; f++) {
+	for (uint32_t f = 0; f < x->b->index.classes.n_filters && !err; f++) {
 		SCOPED(class_choice_release) struct class_choice choice = { 0 };
 		struct metric one = *row;
 
-		class_choose(&choice, &x->classes, class, f, in, n);
+		class_choose(&choice, &x->b->index.classes, class, f, in, n);
 		if (choice.n && f) {
-			one.name = bind_text(x->b, "%s/%s/", row->name, x->classes.filter[f]);
-			one.display = bind_text(x->b, "%s %s", row->display, x->classes.filter[f]);
+			one.name = bind_text(x->b, "%s/%s/", row->name, x->b->index.classes.filter[f]);
+			one.display = bind_text(x->b, "%s %s", row->display, x->b->index.classes.filter[f]);
 			one.aliases = bind_text(x->b, "%s%s%s", row->name, row->aliases ? "," : "",
 						row->aliases ? row->aliases : "");
 		}
@@ -1056,7 +1052,7 @@ static int bind_classes(struct builder *x, const struct metric *row)
 	int err = 0;
 
 	one.otherwise = NULL;
-	while (x->classes.n && one.expr && !err && x->b->n_metrics == before) {
+	while (x->b->index.classes.n && one.expr && !err && x->b->n_metrics == before) {
 		const struct pmu_class *class = class_of_formula(one.expr);
 
 		err = class ? bind_class_row(x, &one, class, false) : bind_row(x, &one, NULL, NULL, false);
@@ -1402,24 +1398,20 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 		return err;
 	b->vendor = options.vendor;
 	b->n_vendor = options.n_vendor;
-	meaning_init(&x.meaning, p->model);
 	x.twice = bind_twice(p->model);
 	x.found = memory_new(BIND_MAX_COUNTERS, sizeof(*x.found));
 	x.clock = memory_new(BIND_MAX_COUNTERS, sizeof(*x.clock));
 	bind_index_build(&b->index, p->model);
 	recorded_metrics(&b->recorded, p->model);
-	class_index_build(&x.classes, p->model);
 	bind_find_twins(&x);
 	err = options.counters_only ? 0 : bind_all(&x);
 	if (!err) {
 		bind_all_counters(&x);
 		binding_order(b, p->model, &options);
 	}
-	meaning_release(&x.meaning);
 	free(x.found);
 	free(x.clock);
 	free(x.twin);
-	class_index_release(&x.classes);
 	buf_release(&x.text);
 	names_release(&x.taken);
 	return err;

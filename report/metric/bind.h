@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "common/catalog/pmu_class.h"
 #include "common/error.h"
 #include "common/event/vendor_events.h"
 #include "common/metric/expr.h"
@@ -113,12 +114,62 @@ struct bound_metric {
 	uint8_t digits; /* a register as it is, with so many hexadecimal digits; 0: a number */
 };
 
+/*
+ * Formulas over PMU classes (common/catalog/pmu_class.h): "nvidia_ucf/mem_bytes_rd/" is that event on every PMU of
+ * the class. What a formula divides was best counted at once: of each PMU, its inputs come from one group, if one has
+ * them all. What was counted with a filter is another quantity: there is one metric for each recorded set of filters.
+ */
+
+/* A PMU of the recording. */
+struct class_pmu {
+	const struct pmu_class *class; /* NULL: none */
+	uint32_t kin;    /* place of the first PMU with the same CPUs whose name differs in digits at most */
+	uint16_t reason; /* why a requested event of it is not in the recording; PM_OK: nobody requested it */
+	bool refused;    /* that is the reason of an event, not of the whole PMU */
+	bool recorded;   /* some event of it is in the recording */
+};
+
+struct class_counter {
+	uint32_t counter; /* id */
+	uint32_t group;
+	const char *pmu; /* borrowed from the model */
+	const struct pmu_class *class;
+	const struct pmu_class_event *event;
+	uint32_t filter;   /* place in filter[] */
+	uint32_t first;    /* place of the PMU's first row */
+	uint64_t words[3]; /* the PMU's filters: attr words without the event's code */
+	bool clock;
+};
+
+struct class_index {
+	struct class_counter *row; /* owned; PMU by PMU and group by group, as they were recorded */
+	size_t n;
+	uint32_t *sorted; /* owned: places of rows by PMU, event, filter and group */
+	char **filter;    /* owned; distinct texts, the first is "" */
+	uint32_t n_filters;
+	struct class_pmu *pmu; /* owned; beside pmu[] of the model */
+	struct names pmus;     /* their names -> places */
+};
+
+/* Which counters one formula takes, under one set of filters. */
+struct class_choice {
+	const struct pmu_class *class;
+	const struct class_index *index;
+	uint32_t filter;
+	bool *taken; /* owned: of each row of the index */
+	size_t n;    /* PMUs that can feed the formula */
+};
+
 /* The counters of a model, borrowed, by all names that formulas have for them. */
 struct bind_index {
 	const struct pm_model *model;
 	struct names names;
 	struct bind_entry *entry; /* owned */
 	uint32_t n;
+	struct class_index classes;
+	struct event_pmu *pmu; /* owned: the recording's, for bind_meant() */
+	size_t n_pmus;
+	bool knows_pmus;
 };
 
 void bind_index_build(struct bind_index *x, const struct pm_model *m);
@@ -214,3 +265,22 @@ bool bind_literal(const struct places *p, const char *name, struct value *v);
 uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max);
 /* Appends the counters of the metric, once for all PMUs of a kind. */
 void bound_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out);
+/* Recorded events that the text means, however it is written: ids into `found` (at most `max`); their number, 0 if the
+ * text means nothing there. `events` (NULL: none) adds names of a vendor's files. */
+uint32_t bind_meant(struct bind_index *x, struct vendor_events *events, const char *text, uint32_t *found,
+		    uint32_t max);
+/* `bytes` of the recorded perf_event_attr from `at` on as a number; it has the byte order of its machine, and 0 after
+ * its end. */
+uint64_t bind_attr(const struct pm_model *m, const struct pm_counter *c, size_t at, size_t bytes);
+
+/* The class that the text of a formula names first, or NULL. */
+const struct pmu_class *class_of_formula(const char *text);
+/* Splits "nvidia_ucf/cycles/"; NULL: not an event of a class. */
+const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class);
+/* What a formula with these inputs takes; choice->n is 0 if nothing can feed it. */
+void class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
+		  uint32_t filter, const struct expr_input *in, size_t n);
+void class_choice_release(struct class_choice *choice);
+/* Counters of the event, and the clock beside each (0: none), at most `max`. */
+uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,
+			uint32_t *clock, uint32_t max);

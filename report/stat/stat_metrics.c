@@ -14,8 +14,6 @@
 #include "common/metric/shadow.h"
 #include "common/options.h"
 #include "report/input/memory.h"
-#include "report/metric/bind_class.h"
-#include "report/metric/meaning.h"
 #include "report/metric/recorded_metrics.h"
 #include "report/metric/select.h"
 #include "report/stat/stat.h"
@@ -315,8 +313,8 @@ static bool attr_of(const struct stat_sheet *s, const struct pm_counter *c, uint
 
 	if (!v || v->kind != PM_VALUE_BYTES || v->str.len < 16)
 		return false;
-	*type = (uint32_t)meaning_attr(s->places->model, c, 0, 4);
-	*config = meaning_attr(s->places->model, c, 8, 8);
+	*type = (uint32_t)bind_attr(s->places->model, c, 0, 4);
+	*config = bind_attr(s->places->model, c, 8, 8);
 	return true;
 }
 
@@ -378,7 +376,7 @@ static uint64_t left_out(const struct stat_sheet *s, const struct pm_counter *c)
 	/* Bits 4 to 7 and 19, from the one end of the word or the other. */
 	bool little = pm_map_bool(&s->places->model->header, PM_HEADER_LITTLE_ENDIAN, true);
 
-	return meaning_attr(s->places->model, c, 40, 8) & (little ? 0x800f0 : UINT64_C(0xf00100000000000));
+	return bind_attr(s->places->model, c, 40, 8) & (little ? 0x800f0 : UINT64_C(0xf00100000000000));
 }
 
 /* Whether both are one event in the modes of the second; software has none. */

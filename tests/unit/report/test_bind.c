@@ -1,5 +1,5 @@
 /* What names in formulas mean in a recording, and which metrics a recording can feed. */
-#include "report/metric/meaning.h"
+#include "report/metric/bind.h"
 #include "tests/unit/lib/report_harness.h"
 
 static uint32_t event(struct builder *b, const char *name)

@@ -1,7 +1,7 @@
 /* Metrics of vendors on a recording: which counters feed them, and what is left out. */
 #include <stdio.h>
 
-#include "report/metric/meaning.h"
+#include "report/metric/bind.h"
 #include "tests/unit/lib/report_harness.h"
 
 struct vendor_test {
@@ -185,7 +185,7 @@ static void events_are_found_by_what_they_count(void **state)
 {
 	for (int little = 0; little < 2; little++) {
 		struct vendor_test t = { 0 };
-		struct meaning x;
+		struct bind_index x;
 		uint32_t retired, user, id[4];
 
 		builder_init(&t.b, one_a_row);
@@ -195,19 +195,19 @@ static void events_are_found_by_what_they_count(void **state)
 		attr_of(&t.b, user, 4, 0x2c0, little);
 		retired = perf_event(&t.b, "cpu/retired/", 1);
 		attr_of(&t.b, retired, 4, 0x1c0, little);
-		meaning_init(&x, &t.b.model);
-		assert_int_equal(meaning_find(&x, NULL, "cpu/umask=0x01,event=0xc0/", id, 4), 1);
+		bind_index_build(&x, &t.b.model);
+		assert_int_equal(bind_meant(&x, NULL, "cpu/umask=0x01,event=0xc0/", id, 4), 1);
 		assert_int_equal(id[0], retired);
-		assert_int_equal(meaning_find(&x, NULL, "cpu/retired,umask=2/", id, 4), 1);
+		assert_int_equal(bind_meant(&x, NULL, "cpu/retired,umask=2/", id, 4), 1);
 		assert_int_equal(id[0], user);
-		assert_int_equal(meaning_find(&x, NULL, "cpu/retired,umask=2/u", id, 4), 1);
+		assert_int_equal(bind_meant(&x, NULL, "cpu/retired,umask=2/u", id, 4), 1);
 		/* Modifiers of a formula are meant. */
-		assert_int_equal(meaning_find(&x, NULL, "cpu/retired,umask=2/k", id, 4), 0);
-		assert_int_equal(meaning_find(&x, NULL, "cpu/retired/u", id, 4), 0);
-		assert_int_equal(meaning_find(&x, NULL, "cpu/event=0xc1/", id, 4), 0);
-		assert_int_equal(meaning_find(&x, NULL, "gpu/event=0xc0/", id, 4), 0);
-		assert_int_equal(meaning_find(&x, NULL, "cpu/event=0xc0", id, 4), 0);
-		meaning_release(&x);
+		assert_int_equal(bind_meant(&x, NULL, "cpu/retired,umask=2/k", id, 4), 0);
+		assert_int_equal(bind_meant(&x, NULL, "cpu/retired/u", id, 4), 0);
+		assert_int_equal(bind_meant(&x, NULL, "cpu/event=0xc1/", id, 4), 0);
+		assert_int_equal(bind_meant(&x, NULL, "gpu/event=0xc0/", id, 4), 0);
+		assert_int_equal(bind_meant(&x, NULL, "cpu/event=0xc0", id, 4), 0);
+		bind_index_release(&x);
 		bind_text(&t, "[ { \"MetricName\": \"m\", "
 			      "\"MetricExpr\": \"2 * cpu@event\\\\=0xc0\\\\,umask\\\\=1@\" } ]");
 		assert_non_null(metric_of(&t, "m"));

@@ -1,19 +1,23 @@
-/* What a name in a formula can mean in a recording: counters in their many spellings, fields of registers,
- * literals. */
+/* What a name in a formula can mean in a recording: counters in their many spellings, events by what they count, events
+ * of PMU classes, fields of registers, literals. */
+#include "report/metric/bind.h"
+
 #include <ctype.h>
+#include <errno.h>
+#include <linux/perf_event.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/array.h"
 #include "common/buf.h"
+#include "common/event/event.h"
 #include "common/parse.h"
 #include "report/input/memory.h"
 #include "report/machine/cpu_facts.h"
 #include "report/machine/telemetry.h"
-#include "report/metric/bind.h"
-#include "report/metric/meaning.h"
 
 /* Pairs of names that perf has for one event. */
 static const char *const synonyms[][2] = {
@@ -109,31 +113,6 @@ static void add_event(struct bind_index *x, struct buf *key, const struct pm_cou
 		add(x, key, c, EXACT, canonical(text[i]));
 		add(x, key, c, PLAIN, plain(text[i], a, sizeof(a)));
 	}
-}
-
-void bind_index_build(struct bind_index *x, const struct pm_model *m)
-{
-	SCOPED(buf_release) struct buf key = BUF_INIT;
-
-	*x = (struct bind_index){ .model = m };
-	for (uint32_t i = m->n_counters; i-- > 0;) {
-		const struct pm_counter *c = &m->counter[i];
-		const char *family = pm_map_text(&c->attrs, PM_COUNTER_FAMILY, NULL);
-
-		if (!is_number(c))
-			continue;
-		if (family)
-			add(x, &key, c, FAMILY, family);
-		if (!strcmp(c->source, "perf"))
-			add_event(x, &key, c);
-	}
-}
-
-void bind_index_release(struct bind_index *x)
-{
-	names_release(&x->names);
-	free(x->entry);
-	*x = (struct bind_index){ 0 };
 }
 
 /* The first counter that the name stands for; 0 after the last. */
@@ -400,7 +379,7 @@ static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t
 		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
 		bool twice = false;
 
-		if (strcmp(c->source, "perf") || cpu_l2_event(&id, pmu, meaning_attr(m, c, 8, 8)) != what)
+		if (strcmp(c->source, "perf") || cpu_l2_event(&id, pmu, bind_attr(m, c, 8, 8)) != what)
 			continue;
 		for (uint32_t k = 0; k < n && !twice; k++) {
 			const struct pm_map *attrs = &pm_model_counter(m, found[k])->attrs;
@@ -703,4 +682,580 @@ void bound_counters(const struct binding *b, const struct bound_metric *metric, 
 	}
 	if (more)
 		buf_printf(out, " and %u more", more);
+}
+
+/* ---- events by what they count ---- */
+
+/* "cpu/event=0xc0/" and "instructions" may be the same to a PMU. Texts are resolved with the PMUs that the recording
+ * describes, and compared with the attr words of the recorded events. */
+
+static const char *text_at(const struct pm_value *array, uint32_t i)
+{
+	return array->array.n > i && array->array.item[i].kind == PM_VALUE_TEXT ? array->array.item[i].str.data : "";
+}
+
+static uint32_t rows_of(const struct pm_value *v)
+{
+	return v && v->kind == PM_VALUE_ARRAY ? v->array.n : 0;
+}
+
+/* Rows [name, text] as structs of that size, which begin with these two. */
+static void *copy_rows(const struct pm_value *v, size_t size, size_t *n)
+{
+	char *list = memory_new(rows_of(v), size);
+
+	for (uint32_t i = 0; i < rows_of(v); i++) {
+		const struct pm_value *row = &v->array.item[i];
+		char **text = (char **)(void *)(list + *n * size);
+
+		if (row->kind != PM_VALUE_ARRAY)
+			continue;
+		++*n;
+		text[0] = memory_text(text_at(row, 0));
+		text[1] = memory_text(text_at(row, 1));
+	}
+	return list;
+}
+
+/* The kernel's names on machines with one kind of cores, which have no list of CPUs. */
+static bool is_core(const char *name)
+{
+	return !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
+}
+
+/* The PMUs of a recording as the event language needs them; free them with event_pmu_release() and free(). */
+static struct event_pmu *recorded_pmus(const struct pm_model *m)
+{
+	struct event_pmu *pmu = memory_new(m->n_pmus, sizeof(*pmu));
+
+	for (uint32_t n = 0; n < m->n_pmus; n++) {
+		const struct pm_map *attrs = &m->pmu[n].attrs;
+		const char *mask = pm_map_text(attrs, PM_PMU_CPUMASK, NULL);
+		const char *cpus = pm_map_text(attrs, PM_PMU_CPUS, NULL);
+		const struct pmu_class *class = pmu_class_of(pm_map_text(attrs, PM_PMU_NAME, ""),
+							     pm_map_text(attrs, PM_PMU_IDENTIFIER, NULL));
+
+		pmu[n].name = memory_text(pm_map_text(attrs, PM_PMU_NAME, ""));
+		pmu[n].type = (uint32_t)pm_map_u64(attrs, PM_PMU_TYPE, 0);
+		pmu[n].class = class ? class->name : NULL;
+		pmu[n].uncore = mask != NULL;
+		pmu[n].core = !mask && (cpus || is_core(pmu[n].name));
+		if (mask || cpus)
+			pmu[n].cpus = memory_text(mask ? mask : cpus);
+		pmu[n].format = copy_rows(pm_map_get(attrs, PM_PMU_FORMATS), sizeof(*pmu->format), &pmu[n].n_formats);
+		pmu[n].alias = copy_rows(pm_map_get(attrs, PM_PMU_EVENTS), sizeof(*pmu->alias), &pmu[n].n_aliases);
+	}
+	return pmu;
+}
+
+static int no_tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)
+{
+	(void)data, (void)system, (void)name, (void)found, (void)arg;
+	return -ENODEV;
+}
+
+uint64_t bind_attr(const struct pm_model *m, const struct pm_counter *c, size_t at, size_t bytes)
+{
+	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+	bool little = pm_map_bool(&m->header, PM_HEADER_LITTLE_ENDIAN, true);
+	uint64_t v = 0;
+
+	for (size_t i = 0; attr && attr->kind == PM_VALUE_BYTES && i < bytes; i++) {
+		size_t k = at + (little ? bytes - 1 - i : i);
+
+		v = v << 8 | (k < attr->str.len ? (uint8_t)attr->str.data[k] : 0);
+	}
+	return v;
+}
+
+/* The letters after an event's text: "u" of "cpu/event=0xc0/u" and of "cycles:u". */
+static const char *letters(const char *text)
+{
+	const char *slash = strrchr(text, '/'), *colon = strrchr(slash ? slash : text, ':');
+	uint32_t ignored;
+
+	if (slash && slash[1] && slash[1] != ':')
+		return slash + 1;
+	if (colon && !event_mods_parse(colon + 1, strlen(colon + 1), &ignored))
+		return colon + 1;
+	return "";
+}
+
+/* The offsets of the attr's words: type, then config, config1 ... config4. */
+static const uint8_t config_at[EVENT_CONFIGS] = { 8, 56, 64, 128, 136 };
+
+static bool means(const struct pm_model *m, const struct pm_counter *c, const struct event *ev)
+{
+	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+
+	if (!attr || attr->kind != PM_VALUE_BYTES || bind_attr(m, c, 0, 4) != ev->type)
+		return false;
+	for (size_t i = 0; i < EVENT_CONFIGS; i++)
+		if (bind_attr(m, c, config_at[i], 8) != ev->config[i])
+			return false;
+	/* Modifiers that the user gave do not make another event, unless the formula has some. */
+	return !ev->name[ev->body] ||
+	       !strcmp(letters(ev->name), letters(pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, "")));
+}
+
+static void read_pmus(struct bind_index *x, struct vendor_events *events)
+{
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
+
+	x->knows_pmus = true;
+	x->pmu = recorded_pmus(x->model);
+	x->n_pmus = x->model->n_pmus;
+	/* What cannot be parsed in a vendor's file is then not found by name. */
+	if (events)
+		vendor_events_apply(events, x->pmu, x->n_pmus, &notes);
+}
+
+static uint32_t find_meant(const struct bind_index *x, const struct event_set *set, uint32_t *found, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (size_t k = 0; k < set->n; k++)
+		for (uint32_t i = 0; i < x->model->n_counters; i++) {
+			const struct pm_counter *c = &x->model->counter[i];
+
+			if (strcmp(c->source, "perf") || !means(x->model, c, &set->event[k]))
+				continue;
+			if (n < max)
+				found[n] = c->id;
+			n++;
+			break;
+		}
+	return n;
+}
+
+uint32_t bind_meant(struct bind_index *x, struct vendor_events *events, const char *text, uint32_t *found,
+		    uint32_t max)
+{
+	struct event_list *list = NULL;
+	struct event_set set = { 0 };
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
+	struct event_view view;
+	uint32_t n = 0;
+
+	if (!x->knows_pmus)
+		read_pmus(x, events);
+	view = (struct event_view){ .pmu = x->pmu, .n_pmus = x->n_pmus, .tracepoints = no_tracepoints };
+	if (x->n_pmus && !event_parse(&list, text, NULL) && list->n == 1 &&
+	    !event_resolve(list, &view, &set, &notes, NULL))
+		n = find_meant(x, &set, found, max);
+	event_list_free(list);
+	event_set_release(&set);
+	return n;
+}
+
+/* ---- events of classes ---- */
+
+/* A hostile file may have more sets of filters than any machine counts with: each costs all metrics of the class. */
+#define FILTERS_MAX 256
+
+static void class_index_release(struct class_index *x)
+{
+	for (uint32_t i = 0; i < x->n_filters; i++)
+		free(x->filter[i]);
+	free(x->filter);
+	free(x->sorted);
+	free(x->row);
+	free(x->pmu);
+	names_release(&x->pmus);
+	*x = (struct class_index){ 0 };
+}
+
+static const struct pmu_class *class_of_pmu(const struct class_index *x, const char *name)
+{
+	uint32_t at;
+
+	return names_get(&x->pmus, name, &at) ? x->pmu[at].class : pmu_class_of(name, NULL);
+}
+
+/* Names and CPUs of the PMUs, and which of them are kin. */
+static void add_pmus(struct class_index *x, const struct pm_model *m)
+{
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+	SCOPED(names_release) struct names kin = { 0 };
+
+	x->pmu = memory_new(m->n_pmus, sizeof(*x->pmu));
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
+		const struct pm_map *attrs = &m->pmu[i].attrs;
+		const char *name = pm_map_text(attrs, PM_PMU_NAME, "");
+		uint32_t first;
+
+		x->pmu[i] = (struct class_pmu){
+			.class = pmu_class_of(name, pm_map_text(attrs, PM_PMU_IDENTIFIER, NULL)),
+			.kin = i,
+			.reason = (uint16_t)pm_map_u64(attrs, PM_PMU_REFUSED, 0),
+		};
+		if (!names_get(&x->pmus, name, &first))
+			memory_done(names_set(&x->pmus, name, i));
+		buf_clear(&key);
+		for (const char *c = name; *c; c++)
+			if (c == name || *c < '0' || *c > '9')
+				buf_addch(&key, *c);
+		buf_printf(&key, " %s", pm_map_text(attrs, PM_PMU_CPUMASK, ""));
+		memory_whole(&key);
+		if (!names_get(&kin, buf_str(&key), &x->pmu[i].kin))
+			memory_done(names_set(&kin, buf_str(&key), i));
+	}
+}
+
+/* What the recording has of the counter's PMU. */
+static void note_pmu(struct class_index *x, const struct pm_counter *c)
+{
+	const struct pm_value *invalid = pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
+	struct class_pmu *pmu;
+	uint32_t at;
+
+	if (!names_get(&x->pmus, pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), &at))
+		return;
+	pmu = &x->pmu[at];
+	pmu->recorded |= !invalid;
+	if (invalid && !pmu->refused) {
+		pmu->reason = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
+		pmu->refused = true;
+	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct event_term *)a)->key, ((const struct event_term *)b)->key);
+}
+
+/* A filter that lets everything through says nothing. One-bit filters select; only masks can mean "all". */
+static bool is_everything(const struct pmu_class *c, const struct event_term *t)
+{
+	const struct pmu_class_filter *f = pmu_class_filter(c, t->key);
+
+	return f && f->all > 1 && t->is_number && t->number == f->all;
+}
+
+/* The event of a canonical text, and its filters in the order of their names. NULL: it is not the class's. */
+static const struct pmu_class_event *read_event(const struct pmu_class *c, const char *text, struct buf *filters)
+{
+	const struct pmu_class_event *event = NULL;
+	struct event_list *list = NULL;
+	struct error ignored = { 0 };
+	struct event_node *n;
+	int err;
+
+	buf_clear(filters);
+	err = event_parse(&list, text, &ignored);
+	if (err == -ENOMEM)
+		memory_ends();
+	if (err)
+		return NULL;
+	n = list->n == 1 && list->node[0].form == EVENT_PMU ? &list->node[0] : NULL;
+	if (n && n->n_terms)
+		qsort(n->term, n->n_terms, sizeof(*n->term), by_key);
+	for (size_t i = 0; n && i < n->n_terms; i++) {
+		const struct event_term *t = &n->term[i];
+		const struct pmu_class_event *named = t->value ? NULL : pmu_class_event(c, t->key);
+
+		if (!strcmp(t->key, "event") && t->is_number)
+			named = pmu_class_event_coded(c, t->number);
+		if (named)
+			event = named;
+		else if (strcmp(t->key, "event") && strcmp(t->key, "src_bdf_en") && !is_everything(c, t) &&
+			 t->is_number)
+			buf_printf(filters, "%s%s=0x%llx", filters->len ? "," : "", t->key,
+				   (unsigned long long)t->number);
+		else if (strcmp(t->key, "event") && strcmp(t->key, "src_bdf_en") && !is_everything(c, t))
+			buf_printf(filters, "%s%s%s%s", filters->len ? "," : "", t->key, t->value ? "=" : "",
+				   t->value ? t->value : "");
+	}
+	event_list_free(list);
+	memory_whole(filters);
+	return event;
+}
+
+/* PM_NONE: there are too many. */
+static uint32_t filter_place(struct class_index *x, const char *text)
+{
+	for (uint32_t i = 0; i < x->n_filters; i++)
+		if (!strcmp(x->filter[i], text))
+			return i;
+	if (x->n_filters == FILTERS_MAX)
+		return PM_NONE;
+	memory_room(&x->filter, x->n_filters, sizeof(*x->filter));
+	x->filter[x->n_filters] = memory_text(text);
+	return x->n_filters++;
+}
+
+static void filter_words(const struct pm_model *m, const struct pm_counter *c, const struct pmu_class_event *event,
+			 uint64_t words[3])
+{
+	enum { CONFIG = 8, CONFIG1 = 56, CONFIG2 = 64 };
+	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+
+	words[0] = bind_attr(m, c, CONFIG, 8) ^ (attr ? event->code : 0);
+	words[1] = bind_attr(m, c, CONFIG1, 8);
+	words[2] = bind_attr(m, c, CONFIG2, 8);
+}
+
+/* A filter can be written in several ways: it is named by the words of the PMU's first event that has it. */
+static void join_filters(struct class_index *x)
+{
+	struct class_counter *last = &x->row[x->n - 1];
+
+	for (size_t i = 0; i + 1 < x->n && !last->clock; i++)
+		if (!x->row[i].clock && !strcmp(x->row[i].pmu, last->pmu) &&
+		    (last->words[0] || last->words[1] || last->words[2]) &&
+		    !memcmp(x->row[i].words, last->words, sizeof(last->words))) {
+			last->filter = x->row[i].filter;
+			return;
+		}
+}
+
+/* The filter that find() looks for: clocks are the same under all. */
+static uint32_t looked_for(const struct pmu_class_event *event, uint32_t filter)
+{
+	return strcmp(event->name, PMU_CLASS_CLOCK) ? filter : PM_NONE;
+}
+
+static int compare(const struct class_counter *a, uint32_t first, const struct pmu_class_event *event,
+		   uint32_t filter, uint32_t group)
+{
+	int order = array_order(a->first, first, (uintptr_t)a->event, (uintptr_t)event);
+
+	return order ? order : array_order(looked_for(a->event, a->filter), filter, a->group, group);
+}
+
+static int in_order(const void *left, const void *right, void *ctx)
+{
+	const uint32_t *a = left, *b = right;
+	const struct class_counter *row = ctx, *x = &row[*b];
+	int order = compare(&row[*a], x->first, x->event, looked_for(x->event, x->filter), x->group);
+
+	return order ? order : (*a > *b) - (*a < *b);
+}
+
+static void sort_rows(struct class_index *x)
+{
+	x->sorted = memory_new(x->n, sizeof(*x->sorted));
+	for (uint32_t i = 0; i < x->n; i++)
+		x->sorted[i] = i;
+	qsort_r(x->sorted, x->n, sizeof(*x->sorted), in_order, x->row);
+}
+
+static void class_index_build(struct class_index *x, const struct pm_model *m)
+{
+	SCOPED(buf_release) struct buf filters = BUF_INIT;
+	SCOPED(names_release) struct names firsts = { 0 };
+
+	*x = (struct class_index){ 0 };
+	add_pmus(x, m);
+	filter_place(x, "");
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
+		const struct pmu_class *class;
+		const struct pmu_class_event *event;
+		uint32_t place;
+
+		note_pmu(x, c);
+		if (strcmp(c->source, "perf") || !pmu || !pm_map_get(&c->attrs, PM_COUNTER_PERF_GROUP) ||
+		    pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) || !(class = class_of_pmu(x, pmu)))
+			continue;
+		event = read_event(class, pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name), &filters);
+		if (!event || (place = filter_place(x, buf_str(&filters))) == PM_NONE)
+			continue;
+		memory_room(&x->row, x->n, sizeof(*x->row));
+		x->row[x->n] = (struct class_counter){
+			.counter = c->id,
+			.group = (uint32_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0),
+			.pmu = pmu,
+			.class = class,
+			.event = event,
+			.filter = place,
+			.first = (uint32_t)x->n,
+			.clock = !strcmp(event->name, PMU_CLASS_CLOCK),
+		};
+		if (!names_get(&firsts, pmu, &x->row[x->n].first))
+			memory_done(names_set(&firsts, pmu, (uint32_t)x->n));
+		x->n++;
+		filter_words(m, c, event, x->row[x->n - 1].words);
+		join_filters(x);
+	}
+	sort_rows(x);
+}
+
+const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class)
+{
+	const char *slash = strchr(name, '/');
+	size_t len = slash ? strlen(slash) : 0;
+	char word[64];
+
+	if (len < 3 || slash[len - 1] != '/' || (size_t)(slash - name) >= sizeof(word))
+		return NULL;
+	memcpy(word, name, (size_t)(slash - name));
+	word[slash - name] = '\0';
+	*class = pmu_class_named(word);
+	if (!*class || len - 2 >= sizeof(word))
+		return NULL;
+	memcpy(word, slash + 1, len - 2);
+	word[len - 2] = '\0';
+	return pmu_class_event(*class, word);
+}
+
+const struct pmu_class *class_of_formula(const char *text)
+{
+	for (const struct pmu_class *c = pmu_classes; c->name && strchr(text, '@'); c++) {
+		size_t len = strlen(c->name);
+
+		for (const char *at = text; (at = strstr(at, c->name)); at += len)
+			if (at[len] == '@' && (at == text || !strchr("_abcdefghijklmnopqrstuvwxyz", at[-1])))
+				return c;
+	}
+	return NULL;
+}
+
+void class_choice_release(struct class_choice *choice)
+{
+	free(choice->taken);
+	*choice = (struct class_choice){ 0 };
+}
+
+/* The first in order that is not before these; the row is that of a PMU if its event is. SIZE_MAX: there is none. */
+static size_t first_from(const struct class_choice *k, uint32_t pmu, const struct pmu_class_event *event,
+			 uint32_t group)
+{
+	const struct class_index *x = k->index;
+	uint32_t filter = looked_for(event, k->filter);
+	size_t at = ARRAY_PLACE(x->n, i, compare(&x->row[x->sorted[i]], pmu, event, filter, group) < 0);
+	const struct class_counter *c = at < x->n ? &x->row[x->sorted[at]] : NULL;
+
+	return c && c->first == pmu && c->event == event && looked_for(event, c->filter) == filter ? x->sorted[at] :
+												     SIZE_MAX;
+}
+
+/* The counter of the event in the group of a PMU, or in another one if that is permitted. SIZE_MAX: there is none. */
+static size_t find(const struct class_choice *k, const struct class_counter *c, const struct pmu_class_event *event,
+		   bool apart)
+{
+	size_t at = event ? first_from(k, c->first, event, c->group) : SIZE_MAX;
+
+	if (at != SIZE_MAX && k->index->row[at].group == c->group)
+		return at;
+	return apart && event ? first_from(k, c->first, event, 0) : SIZE_MAX;
+}
+
+/* An event of a formula. */
+struct wanted {
+	const struct pmu_class_event *event; /* NULL: it is of another class */
+	bool optional;
+};
+
+/* Takes the counters of one PMU from one group, if that has them all; `apart`: the missing ones from others. */
+static bool take(struct class_choice *k, const struct class_counter *c, const struct wanted *w, size_t n, bool apart)
+{
+	for (int put = 0; put < 2; put++)
+		for (size_t i = 0; i < n; i++) {
+			size_t at = find(k, c, w[i].event, apart);
+
+			if (w[i].event && at == SIZE_MAX && !w[i].optional)
+				return false;
+			if (put && at != SIZE_MAX)
+				k->taken[at] = true;
+		}
+	return true;
+}
+
+/* Whether it is about anything but the clock, to which filters do not apply. */
+static bool is_filtered(const struct expr_input *in, size_t n)
+{
+	const struct pmu_class *class;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct pmu_class_event *event = class_event_named(in[i].name, &class);
+
+		if (event && strcmp(event->name, PMU_CLASS_CLOCK))
+			return true;
+	}
+	return false;
+}
+
+void class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
+		  uint32_t filter, const struct expr_input *in, size_t n)
+{
+	SCOPED(scoped_free) struct wanted *w = memory_new(2 * n, sizeof(*w));
+	SCOPED(scoped_free) bool *done = memory_new(index->n, sizeof(*done));
+	const struct pmu_class *of;
+
+	*choice = (struct class_choice){ .class = class, .index = index, .filter = filter };
+	choice->taken = memory_new(index->n, sizeof(*choice->taken));
+	if (filter && !is_filtered(in, n))
+		return;
+	for (size_t i = 0; i < 2 * n; i++) {
+		const char *name = i % 2 ? in[i / 2].by : in[i / 2].name;
+
+		w[i] = (struct wanted){ name ? class_event_named(name, &of) : NULL,
+					in[i / 2].aspect == EXPR_HAS_EVENT };
+		w[i].event = w[i].event && of == class ? w[i].event : NULL;
+	}
+	/* Each PMU once: by the first of its groups that has everything, or else by several. A PMU whose group could
+	 * not be opened as a whole, because someone else held its filter, would otherwise silently be missing from
+	 * the sum. */
+	for (int apart = 0; apart < 2; apart++)
+		for (size_t i = 0; i < index->n; i++) {
+			const struct class_counter *c = &index->row[i];
+
+			/* Under a filter, the groups that have something with it. */
+			if (c->class != class || done[c->first] || (filter && (c->filter != filter || c->clock)) ||
+			    !take(choice, c, w, 2 * n, apart))
+				continue;
+			done[c->first] = true;
+			choice->n++;
+		}
+}
+
+uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,
+			uint32_t *clock, uint32_t max)
+{
+	const struct pmu_class_event *ticks = pmu_class_event(choice->class, PMU_CLASS_CLOCK);
+	const struct class_index *x = choice->index;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < x->n && n < max; i++) {
+		size_t at;
+
+		if (!choice->taken[i] || x->row[i].event != event)
+			continue;
+		at = find(choice, &x->row[i], ticks, true);
+		found[n] = x->row[i].counter;
+		clock[n++] = at == SIZE_MAX ? 0 : x->row[at].counter;
+	}
+	return n;
+}
+
+void bind_index_build(struct bind_index *x, const struct pm_model *m)
+{
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+
+	*x = (struct bind_index){ .model = m };
+	class_index_build(&x->classes, m);
+	for (uint32_t i = m->n_counters; i-- > 0;) {
+		const struct pm_counter *c = &m->counter[i];
+		const char *family = pm_map_text(&c->attrs, PM_COUNTER_FAMILY, NULL);
+
+		if (!is_number(c))
+			continue;
+		if (family)
+			add(x, &key, c, FAMILY, family);
+		if (!strcmp(c->source, "perf"))
+			add_event(x, &key, c);
+	}
+}
+
+void bind_index_release(struct bind_index *x)
+{
+	names_release(&x->names);
+	free(x->entry);
+	class_index_release(&x->classes);
+	for (size_t i = 0; i < x->n_pmus; i++)
+		event_pmu_release(&x->pmu[i]);
+	free(x->pmu);
+	*x = (struct bind_index){ 0 };
 }
