@@ -265,8 +265,8 @@ bool bind_literal(const struct places *p, const char *name, struct value *v);
 uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max);
 /* Appends the counters of the metric, once for all PMUs of a kind. */
 void bound_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out);
-/* Recorded events that the text means, however it is written: ids into `found` (at most `max`); their number, 0 if the
- * text means nothing there. `events` (NULL: none) adds names of a vendor's files. */
+/* Recorded events that the text means, however it is written: ids into `found` (at most `max`); their number, 0 if
+ * the text means nothing there. `events` (NULL: none) adds names of a vendor's files. */
 uint32_t bind_meant(struct bind_index *x, struct vendor_events *events, const char *text, uint32_t *found,
 		    uint32_t max);
 /* `bytes` of the recorded perf_event_attr from `at` on as a number; it has the byte order of its machine, and 0 after

@@ -1,5 +1,5 @@
-/* What a name in a formula can mean in a recording: counters in their many spellings, events by what they count, events
- * of PMU classes, fields of registers, literals. */
+/* What a name in a formula can mean in a recording: counters in their many spellings, events by what they count,
+ * events of PMU classes, fields of registers, literals. */
 #include "report/metric/bind.h"
 
 #include <ctype.h>

@@ -1498,7 +1498,7 @@ static void fill_tracks(struct sheet_private *p, const struct level *l, const st
 {
 	const double *rows = l->average ? replay_averaged(p->replay, l->average[slot]) : NULL;
 	uint32_t x = l->start[slot], end = l->start[slot + 1];
-	/* Computed values are combined, whatever they are computed from, and so are times by whichever rule applies. */
+	/* Computed values are combined, whatever they are of, and so are times, by whichever rule applies. */
 	bool together = in->more->clock || is_made(in) || (in->more->op && !in->more->own_rule), more = false;
 	struct value *out = p->in + place * p->block;
 

@@ -162,8 +162,8 @@ bool track_breaks(const struct track *t, const struct column *c, uint32_t row, u
 /* Ends the interval with the previous reading: result k of each wanted aspect, in arrays from `base` on, `stride`
  * apart. `counts`: an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
-/* A step for each row of [row, end), and a close where closes[] says so, from result 0 on, of arrays of `rows`. False:
- * some reading was not taken as it is, and the track has a loss. */
+/* A step for each row of [row, end), and a close where closes[] says so, from result 0 on, in arrays of `rows`.
+ * False: some reading was not taken as it is, and the track has a loss. */
 bool track_take(struct track *t, const struct column *c, uint32_t row, uint32_t end, const bool *closes,
 		struct value *base, size_t rows, struct count *counts);
 /* It was not read for `ns`. It has a loss. */
