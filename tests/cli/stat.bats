@@ -179,7 +179,7 @@ for line in sys.stdin:
 	refused "-x and -j are mutually exclusive" -x, -j
 	refused "-x and -j are mutually exclusive" -j -x,
 	refused "-M: no column is named 'insn_per_cycl'; did you mean 'insn_per_cycle'?" -M insn_per_cycl
-	refused "'TopdownL3' (\`pmrec vendor import DIR\` adds the CPU vendor's)" --topdown --td-level=3
+	refused "and pmrec vendor import DIR adds the CPU vendor's)" --topdown --td-level=3
 	refused "--event: an empty list" -e ''
 	refused "--metrics: an empty list" -M ,
 	refused "--cgroup: an empty list" -G ''
@@ -317,7 +317,7 @@ for line in sys.stdin:
 	"$tests/make_stat" all all.pmr
 	run stat --topdown all.pmr
 	[ "$status" -eq 2 ]
-	[[ $output == *"lacks topdown-"* ]]
+	[[ $output == *"needs 'topdown-"* ]]
 }
 
 @test "recordings made for the Default metrics have those of each kind of CPUs" {
