@@ -22,6 +22,12 @@ enum kind {
 /* That it has, and not lengths of their own. */
 #define EVEN 128
 
+/* One length for all numbers is worth so many bits a number more, for it takes half the time. */
+#define EVEN_GAIN 4
+
+/* How many numbers of a column tell how long they are. */
+#define SAMPLES 16
+
 /* How many columns of a band, and rows of these, decide about its kind. */
 #define JUDGED_COLUMNS 8
 #define JUDGED_ROWS    32
@@ -152,22 +158,32 @@ struct way {
 	uint64_t bits;
 };
 
+/* About how many bits numbers with lengths of their own take: zstd makes about two of a length, and a number leaves
+ * out its highest. Some of many numbers tell. */
+static uint64_t bits_apart(const uint64_t *x, uint32_t rows)
+{
+	uint32_t step = rows < 2 * SAMPLES ? 1 : rows / SAMPLES, n = 0;
+	uint64_t bits = 0;
+
+	for (uint32_t r = step - 1; r < rows; r += step, n++)
+		bits += length(zigzag(x[r])) + (x[r] != 0);
+	return bits * rows / n;
+}
+
 static struct way cheaper_way(const uint64_t *x, uint32_t rows)
 {
 	int64_t lo = INT64_MAX, hi = INT64_MIN;
-	uint64_t apart = 0, even;
+	uint64_t apart, even;
 	struct way way;
 
-	/* zstd makes about two bits of a length, and a number leaves out its highest bit. One length for all is worth
-	 * two bits a number more, for it takes half the time. */
 	for (uint32_t r = 0; r < rows; r++) {
 		lo = (int64_t)x[r] < lo ? (int64_t)x[r] : lo;
 		hi = (int64_t)x[r] > hi ? (int64_t)x[r] : hi;
-		apart += length(zigzag(x[r])) + (x[r] != 0);
 	}
 	way = (struct way){ .least = (uint64_t)lo, .width = length((uint64_t)hi - (uint64_t)lo) };
 	even = (uint64_t)rows * way.width + 8 + length(zigzag(way.least));
-	way.even = rows >= EVEN_ROWS && way.width < 64 && even <= apart + 2 * rows;
+	apart = bits_apart(x, rows);
+	way.even = rows >= EVEN_ROWS && way.width < 64 && even <= apart + EVEN_GAIN * rows;
 	way.bits = even < apart && way.even ? even : apart;
 	return way;
 }
@@ -262,6 +278,24 @@ static inline uint8_t put_number(struct bit_writer *w, uint64_t x)
 	return (uint8_t)bits;
 }
 
+/* Writes numbers of one length, in pairs while two fit: that halves the steps that wait for each other. */
+static void put_even(struct bit_writer *w, const uint64_t *x, uint32_t n, const struct way *way)
+{
+	uint64_t y[PM_MATRIX_ROWS + 1];
+	unsigned width = way->width;
+	uint64_t total = (uint64_t)n * width;
+
+	for (uint32_t i = 0; i < n; i++)
+		y[i] = x[i] - way->least;
+	for (; width && width < 32 && n > 1; width *= 2, n = (n + 1) / 2) {
+		y[n] = 0;
+		for (uint32_t i = 0; i < (n + 1) / 2; i++)
+			y[i] = y[2 * i] | y[2 * i + 1] << width;
+	}
+	for (uint32_t i = 0; i < n && width; i++, total -= width)
+		put_bits(w, y[i], total < width ? (unsigned)total : width);
+}
+
 /* Writes the residuals of a column: their lengths to *at, which moves on. */
 static void put_column(struct bit_writer *w, uint8_t **at, const uint64_t *x, uint32_t rows)
 {
@@ -274,8 +308,7 @@ static void put_column(struct bit_writer *w, uint8_t **at, const uint64_t *x, ui
 	}
 	*(*at)++ = (uint8_t)(EVEN | way.width);
 	*(*at)++ = put_number(w, zigzag(way.least));
-	for (uint32_t r = 0; r < rows; r++)
-		put_bits(w, x[r] - way.least, way.width);
+	put_even(w, x, rows, &way);
 }
 
 /* Packs the columns of a band. 0 or -ENOMEM. */
@@ -299,7 +332,7 @@ static int put_band(const struct pm_matrix *m, const struct place *p, struct buf
 	return 0;
 }
 
-int pm_pack(const struct pm_matrix *m, struct buf *lengths, struct buf *bits)
+static int pack(const struct pm_matrix *m, struct buf *lengths, struct buf *bits)
 {
 	size_t start = lengths->len, kinds = start + 1;
 	struct bit_writer w = { 0 };
@@ -449,8 +482,9 @@ static void restore(const struct pm_matrix *m, const struct place *p, uint32_t c
 	case KIND_COURSE:
 		growth = m->growth && m->before ? m->growth[column] : 0;
 		for (uint32_t r = 0; r < m->rows; r++) {
-			v[r] = (last + growth + x[r]) & mask;
-			growth = pm_growth(last, v[r]);
+			growth += x[r];
+			v[r] = (last + growth) & mask;
+			growth = last ? growth : 0;
 			last = v[r];
 		}
 		break;
@@ -470,7 +504,7 @@ static void restore_row(const struct pm_matrix *m, const struct place *p, uint32
 		v[k * m->stride] = ((before ? before[k] : 0) + x[k]) & mask;
 }
 
-int pm_unpack(const struct pm_matrix *m, const void *lengths, size_t len, const void *bits, size_t bits_len)
+static int unpack(const struct pm_matrix *m, const void *lengths, size_t len, const void *bits, size_t bits_len)
 {
 	struct bit_reader in = { .data = bits, .len = bits_len };
 	const uint8_t *at = lengths, *end = at + len, *kind;
@@ -511,4 +545,35 @@ int pm_unpack(const struct pm_matrix *m, const void *lengths, size_t len, const 
 	if (at != end || (in.at + 7) / 8 != in.len || get_bits(&in, (unsigned)(in.len * 8 - in.at)))
 		return -EBADMSG;
 	return 0;
+}
+
+/* ---- on CPUs that shift many numbers at once ---- */
+
+#ifdef __x86_64__
+#define SHIFTS_MANY (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+#define FOR_MANY    __attribute__((target("avx2,bmi,bmi2,lzcnt"), flatten))
+#else
+#define SHIFTS_MANY false
+#define FOR_MANY
+#endif
+
+FOR_MANY static int pack_many(const struct pm_matrix *m, struct buf *lengths, struct buf *bits)
+{
+	return pack(m, lengths, bits);
+}
+
+FOR_MANY static int unpack_many(const struct pm_matrix *m, const void *lengths, size_t len, const void *bits,
+				size_t bits_len)
+{
+	return unpack(m, lengths, len, bits, bits_len);
+}
+
+int pm_pack(const struct pm_matrix *m, struct buf *lengths, struct buf *bits)
+{
+	return SHIFTS_MANY ? pack_many(m, lengths, bits) : pack(m, lengths, bits);
+}
+
+int pm_unpack(const struct pm_matrix *m, const void *lengths, size_t len, const void *bits, size_t bits_len)
+{
+	return SHIFTS_MANY ? unpack_many(m, lengths, len, bits, bits_len) : unpack(m, lengths, len, bits, bits_len);
 }
