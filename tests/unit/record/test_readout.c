@@ -348,19 +348,9 @@ static void long_passes_are_shared(void **state)
 	fake_end(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(columns_are_where_the_format_has_them),
-		cmocka_unit_test(each_cpu_has_its_reader_or_all_have_one),
-		cmocka_unit_test(rings_have_readers_of_their_own),
-		cmocka_unit_test(what_is_spread_is_shared_evenly),
-		cmocka_unit_test(rare_units_are_read_every_so_many_ticks),
-		cmocka_unit_test(a_chunk_is_as_long_as_it_may_be),
-		cmocka_unit_test(a_unit_without_a_place_is_refused),
-		cmocka_unit_test(cpus_go_and_come_without_a_new_layout),
-		cmocka_unit_test(long_passes_are_shared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(columns_are_where_the_format_has_them),
+	   cmocka_unit_test(each_cpu_has_its_reader_or_all_have_one),
+	   cmocka_unit_test(rings_have_readers_of_their_own), cmocka_unit_test(what_is_spread_is_shared_evenly),
+	   cmocka_unit_test(rare_units_are_read_every_so_many_ticks),
+	   cmocka_unit_test(a_chunk_is_as_long_as_it_may_be), cmocka_unit_test(a_unit_without_a_place_is_refused),
+	   cmocka_unit_test(cpus_go_and_come_without_a_new_layout), cmocka_unit_test(long_passes_are_shared))

@@ -394,17 +394,9 @@ static void gaps_are_closed(void **state)
 	end(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_decides_how_many_there_are),
-		cmocka_unit_test(buffers_have_their_memory_before_their_turn),
-		cmocka_unit_test(the_last_one_to_leave_wakes_the_writer),
-		cmocka_unit_test(a_chunk_is_due_after_its_last_tick),
-		cmocka_unit_test(epochs_that_nobody_writes_are_refused),
-		cmocka_unit_test(a_late_reader_is_left_inside),
-		cmocka_unit_test(gaps_are_closed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(memory_decides_how_many_there_are),
+	   cmocka_unit_test(buffers_have_their_memory_before_their_turn),
+	   cmocka_unit_test(the_last_one_to_leave_wakes_the_writer),
+	   cmocka_unit_test(a_chunk_is_due_after_its_last_tick),
+	   cmocka_unit_test(epochs_that_nobody_writes_are_refused), cmocka_unit_test(a_late_reader_is_left_inside),
+	   cmocka_unit_test(gaps_are_closed))

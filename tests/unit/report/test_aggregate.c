@@ -461,18 +461,7 @@ static void an_absent_part_hides_no_loss(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sums_by_level),
-		cmocka_unit_test(rules),
-		cmocka_unit_test(events_of_a_package_count_once),
-		cmocka_unit_test(rows_of_some_cpus),
-		cmocka_unit_test(what_has_no_place_at_a_level),
-		cmocka_unit_test(thresholds_judge_each_interval),
-		cmocka_unit_test(an_absent_part_hides_no_loss),
-		cmocka_unit_test(events_without_pmus),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(sums_by_level), cmocka_unit_test(rules), cmocka_unit_test(events_of_a_package_count_once),
+	   cmocka_unit_test(rows_of_some_cpus), cmocka_unit_test(what_has_no_place_at_a_level),
+	   cmocka_unit_test(thresholds_judge_each_interval), cmocka_unit_test(an_absent_part_hides_no_loss),
+	   cmocka_unit_test(events_without_pmus))

@@ -348,19 +348,8 @@ static void targets_are_literals(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_have_many_names),
-		cmocka_unit_test(families_and_wildcards),
-		cmocka_unit_test(machine_facts_come_from_the_recording),
-		cmocka_unit_test(what_the_user_added_is_there_unread),
-		cmocka_unit_test(what_formulas_can_ask),
-		cmocka_unit_test(fields_of_registers),
-		cmocka_unit_test(a_broken_formula_is_named),
-		cmocka_unit_test(names_are_unique),
-		cmocka_unit_test(targets_are_literals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(events_have_many_names), cmocka_unit_test(families_and_wildcards),
+	   cmocka_unit_test(machine_facts_come_from_the_recording),
+	   cmocka_unit_test(what_the_user_added_is_there_unread), cmocka_unit_test(what_formulas_can_ask),
+	   cmocka_unit_test(fields_of_registers), cmocka_unit_test(a_broken_formula_is_named),
+	   cmocka_unit_test(names_are_unique), cmocka_unit_test(targets_are_literals))

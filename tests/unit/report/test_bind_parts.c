@@ -250,10 +250,5 @@ static void many_cost_no_square(void **state)
 	free(id);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(amounts), cmocka_unit_test(recorded),
-					    cmocka_unit_test(files), cmocka_unit_test(many_cost_no_square) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(amounts), cmocka_unit_test(recorded), cmocka_unit_test(files),
+	   cmocka_unit_test(many_cost_no_square))

@@ -279,16 +279,7 @@ static void counters_are_named_once(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_question_mark_runs),
-		cmocka_unit_test(formulas_take_all_pmus_of_a_kind),
-		cmocka_unit_test(formulas_of_vendors_have_raw_counts),
-		cmocka_unit_test(events_are_found_by_what_they_count),
-		cmocka_unit_test(recorded_metrics_need_no_file),
-		cmocka_unit_test(counters_are_named_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(a_question_mark_runs), cmocka_unit_test(formulas_take_all_pmus_of_a_kind),
+	   cmocka_unit_test(formulas_of_vendors_have_raw_counts),
+	   cmocka_unit_test(events_are_found_by_what_they_count), cmocka_unit_test(recorded_metrics_need_no_file),
+	   cmocka_unit_test(counters_are_named_once))

@@ -296,12 +296,5 @@ static void lines_too_long(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times),       cmocka_unit_test(tables),         cmocka_unit_test(hostile_names),
-		cmocka_unit_test(openmetrics), cmocka_unit_test(lines_too_long),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(times), cmocka_unit_test(tables), cmocka_unit_test(hostile_names),
+	   cmocka_unit_test(openmetrics), cmocka_unit_test(lines_too_long))

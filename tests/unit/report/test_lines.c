@@ -76,9 +76,6 @@ static void kinds_world(struct builder *b)
 
 /* clang-format off */
 #define KEYS 8
-#define CPU(n, package, core, thread) \
-	"cpu cpu=" #n " online=1 package=" #package " die=0 core=" #core " node=" #package " thread=" #thread
-
 static const struct {
 	const char *keys[KEYS]; /* of diff_world; none: of all kinds */
 	int (*command)(int argc, char **argv);
@@ -87,77 +84,6 @@ static const struct {
 	const char *parts[12];
 	const char *then; /* words for pmrep show, of what was written to @.out */
 } cases[] = {
-	/* ---- dump ---- */
-	{ { "rows=3", "marker=1:go", "label=a=b c", "command=2", "config=x.y:0:z", "config=x.y:1" }, cmd_dump, "--no-values", 0,
-	  { " type=1 kind=definition parts=header\nheader tool=\"builder 1\" arch=x86_64 cpu_id=GenuineIntel-6-55-7 target=system "
-	    "runs=1 command=work labels=\"a=b c\"\n",
-	    CPU(0, 0, 0, 0) " l1d=0 l1i=0 l2=0 l3=0\n" CPU(1, 0, 0, 1) " l1d=0 l1i=0 l2=0 l3=0\n" CPU(2, 0, 1, 0) " l1d=1 l1i=1 l2=1 l3=0\n",
-	    CPU(7, 1, 1, 1) " l1d=3 l1i=3 l2=3 l3=1\nframe ",
-	    " parts=instances\ninstance id=1 kind=cpu number=0 cpu=0 added_ns=1\ninstance id=2 kind=cpu number=1 cpu=1 added_ns=1\n",
-	    "instance id=15 kind=system added_ns=1\ninstance id=16 kind=device number=0 added_ns=1 name=zone0\n",
-	    " parts=schema\ncounter id=1 name=interrupts.total display=interrupts.total source=interrupts unit=1 type=u64 "
-	    "semantics=cumulative aggregation=sum width=64 scale_num=1 scale_den=1000 requested=yes\ncounter id=2 name=cycles ",
-	    "\ngroup id=1 source=test flags=0 counters=1,2,3 instances=1,2,3,4,5,6,7,8\ngroup id=2 source=test flags=0 counters=4 "
-	    "instances=15\nframe ",
-	    "config name=x.y kind=cpu instances=0 time_ns=0 status=ok value=z\n"
-	    "config name=x.y kind=cpu instances=1 time_ns=0 status=no-permission\nframe ",
-	    " kind=chunk key=yes run=1 segment=1 snapshots=3 from_ns=5000000000 to_ns=7000000000 monotonic=5000000000 "
-	    "monotonic_raw=5000000000 realtime=1790000000000000000 boottime=5000000000 counter=0\nframe ",
-	    " kind=event event=marker time_ns=6000000000 run=1 text=go\n",
-	    " kind=event event=child-exit time_ns=7000000000 run=1 exit=0 user_ns=1000000000 elapsed_ns=2000000000\n" } },
-	{ { "rows=3", "marker=1:go" }, cmd_dump, "--no-values --format=json", 0,
-	  { "{\"is\":\"frame\",\"offset\":0,", "\"parts\":\"header\"}\n{\"is\":\"header\",\"tool\":\"builder 1\",\"arch\":\"x86_64\",",
-	    "{\"is\":\"cpu\",\"cpu\":5,\"online\":1,\"package\":1,\"die\":0,\"core\":0,\"node\":1,\"thread\":1,\"l1d\":2,\"l1i\":2,\"l2\":2,"
-	    "\"l3\":1}\n",
-	    "{\"is\":\"group\",\"id\":2,\"source\":\"test\",\"flags\":0,\"counters\":[4],\"instances\":[15]}\n",
-	    "\"kind\":\"event\",\"event\":\"marker\",\"time_ns\":6000000000,\"run\":1,\"text\":\"go\"}\n" } },
-	{ { "rows=3", "open=1" }, cmd_dump, "--no-values", 3,
-	  { " length=0 damage=no-end from_ns=7000000000 text=\"no end frame: the recorder was killed, or is still running\"\n" } },
-	{ { "rows=3" }, cmd_dump, "--no-definitions --snapshots=2 --counter=bench.*", 0,
-	  { "counter=0\nsnapshot number=0 tick=5000000000\nvalue counter=bench.level scope=system instance=15 value=10000 status=ok "
-	    "begin=5000000000 end=5000000000\nsnapshot number=1 tick=6000000000\nvalue counter=bench.level scope=system instance=15 "
-	    "value=10000 status=ok begin=6000000000 end=6000000000\n" } },
-	{ { NULL }, cmd_dump, "", 0,
-	  { "\nstring id=1 value=\"two words\"\n", "\npmu name=cpu type=4 cpus=0-1 events=\"loads=event=1, stores=event=1, no pair\"\n",
-	    "\nprobe source=msr what=/dev/cpu reason=no-permission hint=\"modprobe msr\"\n",
-	    "\nsnapshot number=0 tick=5000000000\n"
-	    "value counter=k.f scope=cpu number=0 instance=1 value=0.5 status=ok begin=5000000000 end=5000000005\n"
-	    "value counter=k.f scope=cpu number=1 instance=2 value=nan status=ok begin=5000000010 end=5000000015\n"
-	    "value counter=k.s scope=cpu number=0 instance=1 value=0 status=ok begin=5000000000 end=5000000005\n",
-	    "\nsnapshot number=1 tick=6000000000 flags=forced,last\n",
-	    "value counter=k.s scope=cpu number=1 instance=2 value=-1 status=ok begin=6000000010 end=6000000015\n"
-	    "value counter=k.t scope=cpu number=0 instance=1 value=\"two words\" status=ok begin=6000000000 end=6000000005\n"
-	    "value counter=k.t scope=cpu number=1 instance=2 status=suspect begin=6000000010 end=6000000015\n",
-	    "value counter=k.c scope=cpu number=0 instance=1 value=10 status=ok begin=6000000000 end=6000000005 enabled=1000 running=500\n"
-	    "value counter=k.c scope=cpu number=1 instance=2 status=missed begin=6000000010 end=6000000015 enabled=1000 running=500\n",
-	    "id=4 name=k.c display=k.c source=k unit=1 type=u64 semantics=cumulative aggregation=sum width=32 " } },
-	{ { NULL }, cmd_dump, "--format=json --counter=k.f --snapshots=1", 0,
-	  { "\"value\":0.5,\"status\":\"ok\",\"begin\":5000000000,\"end\":5000000005}\n",
-	    "\"value\":null,\"status\":\"not-finite\",\"begin\":5000000010,\"end\":5000000015}\n" } },
-	/* ---- info ---- */
-	{ { "rows=3", "marker=1:go", "label=a=b c", "command=2", "config=x.y:0:z", "config=x.y:1" }, cmd_info, "--all", 0,
-	  { "\nduration           2.000 s\nsnapshots          3\nlost ticks         0\ninterval           -; achieved: median 1.000 s",
-	    "\ntarget  system\nruns    1\ncommand work  [person]\nlabels  a=b c  [person]\n",
-	    "\nGroups (what is read together)\ngroup source counters instances values first counter\n"
-	    "    1 test          3         8     24 interrupts.total\n    2 test          1         1      1 bench.level\n\n",
-	    "\nOne-time values\nx.y z  (cpu 0)\nx.y - (permission was refused)  (cpu 1)\n",
-	    "\nEvents\n+1.000 s marker run=1 text=go  [person]\n",
-	    "\n+2.000 s child-exit run=1 exit=0 user=1.000 s elapsed=2.000 s\n",
-	    "\nmachine nothing\nperson  command, labels, events: text\ntime    wall clock, time since boot\n" } },
-	{ { "rows=3", "interval=1000000000" }, cmd_info, "", 0, { "\ninterval           1.000 s; achieved: median 1.000 s" } },
-	{ { "rows=3", "marker=1:go", "label=a=b c", "config=x.y:0:z", "config=x.y:1" }, cmd_info, "--format=json", 0,
-	  { "\"format\":\"1.0\",\"snapshots\":3,\"lost_ticks\":0,\"readers\":null,\"start\":\"2026-09-21T14:13:20.000000000Z\","
-	    "\"duration_ns\":2000000000,\"interval_ns\":null,\"achieved_interval_ns\":{\"median\":1000000000,\"max\":1000000000}",
-	    "\"sampled_snapshots\":3,\"values\":75,\"chunks\":1,\"runs\":1,\"segments\":1,\"recordings\":1,\"ended\":true,"
-	    "\"being_written\":false,\"newer\":[],\"damage\":[],", "\"labels\":{\"a\":\"b c\"},",
-	    "\"topology\":{\"cpus\":8,\"cores\":4,\"clusters\":null,\"dies\":2,\"packages\":2,\"nodes\":2,\"threads_per_core\":2,"
-	    "\"l1d_caches\":4,\"l1i_caches\":4,\"l2_caches\":4,\"l3_caches\":2,\"offline_cpus\":0,\"cpu_types\":[]}",
-	    "\"counters\":[{\"name\":\"interrupts.total\",\"display\":\"interrupts.total\",",
-	    "{\"id\":2,\"source\":\"test\",\"counters\":1,\"instances\":1,\"columns\":1,\"shape\":\"matrix\",\"shared_time\":true,"
-	    "\"perf_times\":false}",
-	    "{\"name\":\"x.y\",\"scope\":\"cpu\",\"instances\":\"1\",\"value\":null,\"status\":\"no-permission\",\"reveals\":null}" } },
-	{ { "rows=3", "runs=2" }, cmd_info, "", 0, { "\nruns, segments     2, 2\n" } },
-	{ { NULL }, cmd_info, "", 0, { "\nNot recorded\nmsr /dev/cpu: permission was refused; try: modprobe msr\n" } },
 	/* ---- list ---- */
 	{ { "rows=3", "marker=1:go" }, cmd_list, "events --format=json", 0,
 	  { "{\"event\":\"marker\",\"seconds\":1.000000000,\"time\":\"2026-09-21T14:13:21.000000000Z\",\"attributes\":\"run=1 text=go\"}\n" } },

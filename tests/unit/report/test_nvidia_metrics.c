@@ -556,21 +556,7 @@ static void clocks_of_devices(void **state)
 	builder_release(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(latencies),
-		cmocka_unit_test(multiplexed),
-		cmocka_unit_test(bandwidths),
-		cmocka_unit_test(split),
-		cmocka_unit_test(filters),
-		cmocka_unit_test(undefined),
-		cmocka_unit_test(grace_metrics),
-		cmocka_unit_test(core_metrics),
-		cmocka_unit_test(folded),
-		cmocka_unit_test(clocks_of_devices),
-		cmocka_unit_test(one_filter_many_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(latencies), cmocka_unit_test(multiplexed), cmocka_unit_test(bandwidths),
+	   cmocka_unit_test(split), cmocka_unit_test(filters), cmocka_unit_test(undefined),
+	   cmocka_unit_test(grace_metrics), cmocka_unit_test(core_metrics), cmocka_unit_test(folded),
+	   cmocka_unit_test(clocks_of_devices), cmocka_unit_test(one_filter_many_names))

@@ -288,14 +288,7 @@ static void ended_before_the_interval(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(narrow_counters_wrap), cmocka_unit_test(wide_counters_reset),
-		cmocka_unit_test(half_a_range),         cmocka_unit_test(long_readings),
-		cmocka_unit_test(deltas_and_peaks),     cmocka_unit_test(scales_and_types),
-		cmocka_unit_test(totals_of_the_ended),  cmocka_unit_test(ended_before_the_interval),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(narrow_counters_wrap), cmocka_unit_test(wide_counters_reset),
+	   cmocka_unit_test(half_a_range), cmocka_unit_test(long_readings), cmocka_unit_test(deltas_and_peaks),
+	   cmocka_unit_test(scales_and_types), cmocka_unit_test(totals_of_the_ended),
+	   cmocka_unit_test(ended_before_the_interval))

@@ -405,16 +405,6 @@ static void joint_readings_of_an_absent_group(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(turns_that_come_late),
-		cmocka_unit_test(scaling),
-		cmocka_unit_test(random_recordings),
-		cmocka_unit_test(gathering),
-		cmocka_unit_test(joint_readings_without_a_turn),
-		cmocka_unit_test(joint_readings_of_an_absent_group),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(turns_that_come_late), cmocka_unit_test(scaling), cmocka_unit_test(random_recordings),
+	   cmocka_unit_test(gathering), cmocka_unit_test(joint_readings_without_a_turn),
+	   cmocka_unit_test(joint_readings_of_an_absent_group))

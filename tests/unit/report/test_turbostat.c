@@ -430,19 +430,7 @@ static void one_dump(void **state)
 	builder_release(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_dump),
-		cmocka_unit_test(columns),
-		cmocka_unit_test(soft_c1),
-		cmocka_unit_test(amd_cores),
-		cmocka_unit_test(misbehaving_registers),
-		cmocka_unit_test(a_missed_reading_bends_no_clock),
-		cmocka_unit_test(a_cpu_that_was_away_bends_no_clock),
-		cmocka_unit_test(literals),
-		cmocka_unit_test(added_counters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(one_dump), cmocka_unit_test(columns), cmocka_unit_test(soft_c1),
+	   cmocka_unit_test(amd_cores), cmocka_unit_test(misbehaving_registers),
+	   cmocka_unit_test(a_missed_reading_bends_no_clock), cmocka_unit_test(a_cpu_that_was_away_bends_no_clock),
+	   cmocka_unit_test(literals), cmocka_unit_test(added_counters))

@@ -325,18 +325,7 @@ static void second_level_cache(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_of_the_second_level_cache_are_named),
-		cmocka_unit_test(package_limits),
-		cmocka_unit_test(silvermont),
-		cmocka_unit_test(telemetry),
-		cmocka_unit_test(clusters),
-		cmocka_unit_test(second_level_cache),
-		cmocka_unit_test(telemetry_of_one_die),
-		cmocka_unit_test(telemetry_without_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(events_of_the_second_level_cache_are_named), cmocka_unit_test(package_limits),
+	   cmocka_unit_test(silvermont), cmocka_unit_test(telemetry), cmocka_unit_test(clusters),
+	   cmocka_unit_test(second_level_cache), cmocka_unit_test(telemetry_of_one_die),
+	   cmocka_unit_test(telemetry_without_order))
