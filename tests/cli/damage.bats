@@ -19,8 +19,9 @@ survivors() {
 	/usr/bin/python3 "$golden/survivors.py" "$bin/pmrep" "$@"
 }
 
-record() {
-	"$bin/pmrec" --quiet --overwrite --sources=stat,interrupts -i 10ms -n 350 -o "$1"
+# One recording for all tests that damage a copy of it.
+setup_file() {
+	"${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}/pmrec" --quiet --sources=stat,interrupts -i 10ms -n 350 -o "$BATS_FILE_TMPDIR/whole.pmr"
 }
 
 # The sentence on stderr names the bytes and the time.
@@ -62,7 +63,7 @@ flip() { # FILE OUT OFFSET
 
 @test "a truncated recording gives every value before the cut" {
 	need_second_reader
-	record whole.pmr
+	cp "$BATS_FILE_TMPDIR/whole.pmr" .
 	size=$(stat -c %s whole.pmr)
 	before=0
 	for part in 4 5 6 7 8 9; do
@@ -81,7 +82,7 @@ flip() { # FILE OUT OFFSET
 
 @test "flipped bits cost what is named and nothing else" {
 	need_second_reader
-	record whole.pmr
+	cp "$BATS_FILE_TMPDIR/whole.pmr" .
 	size=$(stat -c %s whole.pmr)
 	first=$("$bin/pmrep" dump --no-values --format=json whole.pmr | grep -m 1 '"kind":"chunk"')
 	first=$(/usr/bin/python3 -c 'import json, sys; print(json.loads(sys.argv[1])["offset"])' "$first")
@@ -205,7 +206,7 @@ print(late[0]["offset"] + late[0]["length"] // 2)')
 }
 
 @test "no row of a report changes with damage elsewhere" {
-	record whole.pmr
+	cp "$BATS_FILE_TMPDIR/whole.pmr" .
 	"$bin/pmrep" --all --show='*' --format=csv whole.pmr | cut -d, -f2- | sort >whole.rows
 	size=$(stat -c %s whole.pmr)
 	flip whole.pmr flipped.pmr $((size * 3 / 4))
@@ -344,6 +345,7 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 	for command in "show -s all" "show -s all --format=csv" "show -s all --format=csv --layout=wide" \
 		"show -s all --format=json" "show -s all --format=openmetrics" "stat --format=csv" "show -s all --per-task" "show -s all --per-device" "show --list" \
 		"show --format=turbostat" "show -s nothing" info "info --format=json" list "list --format=json" dump "dump --format=json" \
+		"stat -x," "stat -x; -A" "stat -j" "stat -A -j" "list events" "list groups" "list instances" "info --all" \
 		check "check --format=json"; do
 		# shellcheck disable=SC2086
 		run "$bin/pmrep" $command hostile.pmr

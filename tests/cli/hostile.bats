@@ -58,22 +58,6 @@ cook() {
 	[[ $output == *"(256Mi and 64 times"* ]]
 }
 
-@test "names do nothing to terminals and pages" {
-	cook names loaded
-	for command in "show -d" "show -d --format=csv" "show -d --format=csv --layout=wide" "show -d --format=json" \
-		"show --format=turbostat -d" "show -d --format=openmetrics" "stat" "stat --format=csv" "stat -x," "stat -x; -A" "stat -j" "stat -A -j" "list" "list events" \
-		"list groups" "list instances" "info --all" "dump" "check" "plot --per-pmu cycles"; do
-		read -ra words <<<"$command"
-		"$bin/pmrep" "${words[@]}" names.pmr >out 2>err || true
-		# Controls of ASCII but TAB and newline, those of C1 in UTF-8, and marks of direction.
-		if LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' out err; then
-			echo "$command:"
-			LC_ALL=C grep -anP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' out err | head -3 | cat -v
-			return 1
-		fi
-	done
-}
-
 # Within 10 s of a CPU and 300 MiB of addresses, which are more than what is used; and nothing is left on the disk.
 # Sanitizers take several times as long, and have memory of their own.
 @test "a few bytes that unpack to gigabytes, or ask for as much memory, are refused" {
