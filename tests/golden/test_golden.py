@@ -6,9 +6,8 @@
 (a) every raw value of `pmrep dump` is the one that decode.py reads;
 (b) every cell of `pmrep --show='*' --format=csv`, at all levels, is what follows from the raw values by the
     definitions below; nothing is missing that follows, and nothing is there that does not;
-(c) long and wide csv and json say the same;
-(d) the exit codes of check, dump and show fit what decode.py found damaged;
-(e) a recording made with --privacy=strict holds nothing that names a machine, a person or a workload.
+(c) the exit codes of check, dump and show fit what decode.py found damaged;
+(d) a recording made with --privacy=strict holds nothing that names a machine, a person or a workload.
 
 Exits with 77 if a Python module is missing that this needs.
 """
@@ -495,56 +494,7 @@ def check_cells(pmrep, path, recording, level, total, rates=False):
     return seen
 
 
-# ---- (c) the formats among each other ----
-
-PLACE = ["recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core",
-         "cpu", "device", "task", "cgroup"]
-
-
-def text_of(v):
-    return "" if v is None else repr(v) if isinstance(v, float) else str(v)
-
-
-def number_of(v):
-    return None if v in ("", None) else float(v)
-
-
-def cells_long(rows):
-    return {(tuple(text_of(r[k]) for k in PLACE), r["metric"], r["unit"]): number_of(r["value"]) for r in rows}
-
-
-def check_formats(pmrep, path):
-    base = ["--show=*", "--all", path]
-
-    def lines(*args):
-        _, out, err = run(pmrep, *base, *args)
-        check(out, "%s says nothing: %s", args, err)
-        return out
-    tidy = list(csv.DictReader(io.StringIO(lines("--format=csv"))))
-    want = cells_long(tidy)
-    check(len(want) == len(tidy), "csv: a cell is there twice")
-    objects = [json.loads(x) for x in lines("--format=json").splitlines()]
-    check(cells_long(objects) == want, "json and csv differ")
-    check([o["status"] for o in objects] == [r["status"] for r in tidy], "json and csv: status differs")
-    # Wide: what is missing and what does not apply are both empty, so only what is there can be compared.
-    there = {k: v for k, v in want.items() if v is not None}
-    got = {}
-    for row in csv.DictReader(io.StringIO(lines("--format=csv", "--layout=wide"))):
-        place = tuple(row[k] for k in PLACE)
-        for head, v in row.items():
-            if head not in PLACE and v != "":
-                metric, unit = re.fullmatch(r"(.*)\[([^\[\]]*)\]", head).groups()
-                got[place, metric, unit] = float(v)
-    check(got == there, "wide and long csv differ")
-    got = {}
-    for row in map(json.loads, lines("--format=json", "--layout=wide").splitlines()):
-        place = tuple(text_of(row[k]) for k in PLACE)
-        got.update({(place, k): float(v) for k, v in row.items() if k not in PLACE and v is not None})
-    check(got == {k[:2]: v for k, v in there.items()}, "wide json and long csv differ")
-    return len(want)
-
-
-# ---- (e) privacy: what --privacy=strict may record is in the key numbers ----
+# ---- (d) privacy: what --privacy=strict may record is in the key numbers ----
 
 def check_strict(recording):
     if recording.header.get(19) != "strict":
@@ -561,7 +511,7 @@ def check_strict(recording):
         check(c.privacy in (0, 3), "%s is of privacy class %d under strict privacy", c.name, c.privacy)
 
 
-# ---- (d) exit codes ----
+# ---- (c) exit codes ----
 
 def check_codes(pmrep, path, recording):
     damaged = bool(recording.damage) or not recording.ended
@@ -588,7 +538,6 @@ def main(argv):
         counts[name] = check_cells(pmrep, path, recording, level, False)
         counts[name + " in all"] = check_cells(pmrep, path, recording, level, True)
     counts["rates"] = check_cells(pmrep, path, recording, None, False, True)
-    counts["cells in four formats"] = check_formats(pmrep, path)
     check_codes(pmrep, path, recording)
     check_strict(recording)
     print("%s: %s" % (path.rsplit("/", 1)[-1], ", ".join("%d %s" % (n, what) for what, n in counts.items())))
