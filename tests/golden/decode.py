@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "standard"))
 import reader
 from codec import Map, Simple, crc32c, decompress
-from compare import AGGREGATIONS, SCOPES as KINDS, SEMANTICS, TYPES, reason_word as reason_name
+from dumped import AGGREGATIONS, SCOPES as KINDS, SEMANTICS, TYPES, reason_word as reason_name
 from reader import MAGIC, Frame
 
 FRAMES = {1: "header", 2: "topology", 3: "schema", 4: "instances", 5: "pmus", 6: "probes", 7: "config", 8: "chunk",

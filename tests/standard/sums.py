@@ -5,7 +5,7 @@ import fractions
 import io
 
 from codec import bits_of, double, signed
-from compare import run
+from dumped import run
 from reader import Counter, Group, Instance
 from worlds import World, as_pairs
 

@@ -20,7 +20,7 @@ import tempfile
 sys.dont_write_bytecode = True
 try:
     from codec import Band, Row, unpack
-    from compare import agree, dump, dump_matches, run
+    from dumped import agree, dump, dump_matches, run
     from reader import Reader, broken_duties, shown, values
     from sums import check, sums
     from worlds import World
