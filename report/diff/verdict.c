@@ -32,35 +32,11 @@ static bool all_above(const struct verdict_side *s, bool zero)
 	return true;
 }
 
-static double transformed(const struct verdict_side *s, size_t i, bool logarithmic)
-{
-	return logarithmic ? log(s->value[i]) : s->value[i];
-}
-
-/* Mean and variance in one pass over the runs, without a copy of them (Welford 1962). */
-static struct statistics_sample sample_of(const struct verdict_side *s, bool logarithmic)
-{
-	struct statistics_sample out = { .n = s->n, .mean = NAN, .variance = NAN };
-	double mean = 0, squares = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		double x = transformed(s, i, logarithmic), step = x - mean;
-
-		mean += step / (double)(i + 1);
-		squares += step * (x - mean);
-	}
-	if (s->n)
-		out.mean = mean;
-	if (s->n > 1)
-		out.variance = squares / (double)(s->n - 1);
-	return out;
-}
-
 /* A mean whose error comes not from the spread of the runs, but from within them and from what is known of how runs
  * vary. */
-static struct statistics_estimate told(const struct verdict_side *s, bool logarithmic, double run_sd)
+static struct statistics_estimate told(const struct verdict_side *s, double mean, bool logarithmic, double run_sd)
 {
-	struct statistics_estimate e = { .value = sample_of(s, logarithmic).mean, .df = INFINITY };
+	struct statistics_estimate e = { .value = mean, .df = INFINITY };
 	double variance = 0, within = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
@@ -98,15 +74,15 @@ static double log_ways(size_t n, size_t k)
 /* Runs in two modes are not disturbed runs: trimming a fifth at each end may leave one mode, with hardly any spread.
  * If the runs of both sides together fall into two such modes, and one side has both, p is that of their numbers
  * (Fisher's exact test). 0: they do not. */
-static double modes_p(const struct verdict_side *base, const struct verdict_side *fresh, bool logarithmic)
+static double modes_p(const double *value, size_t base, size_t fresh)
 {
 	double x[2 * TRIM_MOST], sum = 0, squares = 0, gap = 0, within = 0, p = 0, seen;
-	size_t n = base->n + fresh->n, low = 0, of_base = 0, least = base->n < fresh->n ? base->n : fresh->n;
+	size_t n = base + fresh, low = 0, of_base = 0, least = base < fresh ? base : fresh;
 
 	if (least < TRIM_RUNS || n > 2 * TRIM_MOST)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		insert(x, i, transformed(i < base->n ? base : fresh, i < base->n ? i : i - base->n, logarithmic));
+		insert(x, i, value[i]);
 	for (size_t i = (n + 3) / 4; i <= n - (n + 3) / 4; i++)
 		if (x[i] - x[i - 1] > gap) {
 			gap = x[i] - x[i - 1];
@@ -122,14 +98,14 @@ static double modes_p(const struct verdict_side *base, const struct verdict_side
 		}
 		within += squares - sum * sum / (double)(to - from);
 	}
-	for (size_t i = 0; i < base->n && low; i++)
-		of_base += transformed(base, i, logarithmic) < x[low];
-	if (!low || gap * gap < MODES * MODES * within / (double)(n - 2) || (low == base->n && of_base == low) ||
-	    (low == fresh->n && !of_base))
+	for (size_t i = 0; i < base && low; i++)
+		of_base += value[i] < x[low];
+	if (!low || gap * gap < MODES * MODES * within / (double)(n - 2) || (low == base && of_base == low) ||
+	    (low == fresh && !of_base))
 		return 0;
-	seen = log_ways(base->n, of_base) + log_ways(fresh->n, low - of_base);
-	for (size_t k = low > fresh->n ? low - fresh->n : 0; k <= base->n && k <= low; k++) {
-		double ways = log_ways(base->n, k) + log_ways(fresh->n, low - k);
+	seen = log_ways(base, of_base) + log_ways(fresh, low - of_base);
+	for (size_t k = low > fresh ? low - fresh : 0; k <= base && k <= low; k++) {
+		double ways = log_ways(base, k) + log_ways(fresh, low - k);
 
 		if (ways <= seen + 1e-9)
 			p += exp(ways - log_ways(n, low));
@@ -139,21 +115,21 @@ static double modes_p(const struct verdict_side *base, const struct verdict_side
 
 /* A mean without the fifth of the runs at each end, with its error from the winsorized values (Yuen 1974), so that
  * disturbed runs do not affect the result. With few runs none is trimmed. */
-static struct statistics_estimate trimmed(const struct verdict_side *s, bool logarithmic)
+static struct statistics_estimate trimmed(const double *value, size_t n)
 {
-	size_t cut = s->n < TRIM_RUNS ? 0 : s->n / 5, kept = s->n - 2 * cut;
+	size_t cut = n < TRIM_RUNS ? 0 : n / 5, kept = n - 2 * cut;
 	double x[TRIM_MOST], mean = 0, squares = 0, drawn = 0;
 
-	if (s->n > TRIM_MOST || !cut)
-		return statistics_estimate_of(sample_of(s, logarithmic));
-	for (size_t i = 0; i < s->n; i++)
-		insert(x, i, transformed(s, i, logarithmic));
-	for (size_t i = 0; i < s->n; i++) {
-		mean += i >= cut && i < s->n - cut ? x[i] / (double)kept : 0;
-		x[i] = x[i < cut ? cut : i >= s->n - cut ? s->n - cut - 1 : i];
-		drawn += x[i] / (double)s->n;
+	if (n > TRIM_MOST || !cut)
+		return statistics_estimate_of(statistics_of(value, n));
+	for (size_t i = 0; i < n; i++)
+		insert(x, i, value[i]);
+	for (size_t i = 0; i < n; i++) {
+		mean += i >= cut && i < n - cut ? x[i] / (double)kept : 0;
+		x[i] = x[i < cut ? cut : i >= n - cut ? n - cut - 1 : i];
+		drawn += x[i] / (double)n;
 	}
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < n; i++)
 		squares += (x[i] - drawn) * (x[i] - drawn);
 	return (struct statistics_estimate){ .value = mean,
 					     .error = sqrt(squares / (double)(kept * (kept - 1))),
@@ -161,19 +137,13 @@ static struct statistics_estimate trimmed(const struct verdict_side *s, bool log
 }
 
 /* The difference within each pair. */
-static struct statistics_estimate paired(const struct verdict_side *a, const struct verdict_side *b, bool logarithmic)
+static struct statistics_estimate paired(const double *a, const double *b, size_t n)
 {
-	struct statistics_estimate e = { .df = (double)a->n - 1 };
-	double squares = 0;
+	SCOPED(scoped_free) double *x = memory_new(n, sizeof(*x));
 
-	for (size_t i = 0; i < a->n; i++) {
-		double x = transformed(b, i, logarithmic) - transformed(a, i, logarithmic), step = x - e.value;
-
-		e.value += step / (double)(i + 1);
-		squares += step * (x - e.value);
-	}
-	e.error = sqrt(squares / e.df / (double)a->n);
-	return e;
+	for (size_t i = 0; i < n; i++)
+		x[i] = b[i] - a[i];
+	return statistics_estimate_of(statistics_of(x, n));
 }
 
 /* If runs resemble the previous one, the mean of n runs varies more than their spread says, and that spread is too
@@ -226,36 +196,42 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 		.n_fresh = fresh->n,
 	};
 	bool few = base->n < VERDICT_RUNS || fresh->n < VERDICT_RUNS, pairs = rules->pairs && base->n == fresh->n;
+	size_t n = base->n, m = fresh->n;
+	SCOPED(scoped_free) double *x = memory_new(n + m, sizeof(*x)); /* their logarithms, if all have one */
 	struct statistics_estimate a, b, e, wide = { 0 };
 	double half;
 
 	if (!base->n || !fresh->n) {
 		v.kind = VERDICT_ABSENT;
-		v.base = sample_of(base, false).mean;
-		v.fresh = sample_of(fresh, false).mean;
+		v.base = statistics_of(base->value, n).mean;
+		v.fresh = statistics_of(fresh->value, m).mean;
 		return v;
 	}
 	v.logarithmic = all_above(base, false) && all_above(fresh, false);
+	for (size_t i = 0; i < n + m; i++) {
+		x[i] = i < n ? base->value[i] : fresh->value[i - n];
+		x[i] = v.logarithmic ? log(x[i]) : x[i];
+	}
 	v.capped = few && isnan(rules->run_sd);
 	v.within = few && (base->n < 2 || fresh->n < 2 || !isnan(rules->run_sd));
 	/* The mean of differences is the difference of means, but not of trimmed ones. */
-	a = few || pairs ? statistics_estimate_of(sample_of(base, v.logarithmic)) : trimmed(base, v.logarithmic);
-	b = few || pairs ? statistics_estimate_of(sample_of(fresh, v.logarithmic)) : trimmed(fresh, v.logarithmic);
+	a = few || pairs ? statistics_estimate_of(statistics_of(x, n)) : trimmed(x, n);
+	b = few || pairs ? statistics_estimate_of(statistics_of(x + n, m)) : trimmed(x + n, m);
 	if (v.within)
-		e = statistics_difference(told(base, v.logarithmic, rules->run_sd),
-					  told(fresh, v.logarithmic, rules->run_sd));
+		e = statistics_difference(told(base, a.value, v.logarithmic, rules->run_sd),
+					  told(fresh, b.value, v.logarithmic, rules->run_sd));
 	else if (pairs)
-		e = paired(base, fresh, v.logarithmic);
+		e = paired(x, x + n, n);
 	else
-		e = apart(a, b, base->n, fresh->n, few ? 0 : rules->order.found);
+		e = apart(a, b, n, m, few ? 0 : rules->order.found);
 	if (rules->sessions && !v.within)
-		e = without_sessions(e, (double)(base->n + fresh->n), (double)rules->sessions);
-	wide = few || pairs || rules->sessions ? e : apart(a, b, base->n, fresh->n, rules->order.most);
+		e = without_sessions(e, (double)(n + m), (double)rules->sessions);
+	wide = few || pairs || rules->sessions ? e : apart(a, b, n, m, rules->order.most);
 	v.p = statistics_p(e, 0);
 	/* Whatever the distribution, ranks must say so, too; pairs that did not change differ symmetrically. */
 	if (!few && !rules->pairs && v.p < rules->alpha) {
-		v.ranks = statistics_rank_sum(base->value, base->n, fresh->value, fresh->n);
-		v.p = fmax(v.p, fmax(v.ranks / 2, modes_p(base, fresh, v.logarithmic)));
+		v.ranks = statistics_rank_sum(base->value, n, fresh->value, m);
+		v.p = fmax(v.p, fmax(v.ranks / 2, modes_p(x, n, m)));
 	}
 	v.p_tested = few ? v.p : fmax(v.p, statistics_p(wide, 0));
 	half = statistics_half_width(e, 1 - rules->alpha);
@@ -281,7 +257,7 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 	}
 	if (v.ratio > 0)
 		v.spread = expm1(fabs(log(v.ratio)) / (statistics_t_quantile(1 - rules->alpha / 2, INFINITY) *
-						       sqrt(1 / (double)base->n + 1 / (double)fresh->n)));
+						       sqrt(1 / (double)n + 1 / (double)m)));
 	return v;
 }
 
