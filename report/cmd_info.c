@@ -27,7 +27,7 @@ struct info {
 
 #define OPTIONS_INTO struct info
 static const struct option_row rows[] = {
-	{ "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
+	{ "all", 0, NULL, "one-time values and all events too", FLAG(all) },
 	{ "pci", 0, NULL,
 	  "only the PCI root ports and where they belong; with --all, also the PMUs and devices of each", FLAG(pci) },
 	{ "format", 0, "text|json", "text (default) or json: one object per file, with everything", WORD(format) },

@@ -625,29 +625,6 @@ static void events(struct report *p, bool all)
 		say_remark(p, "%llu more; pmrep dump shows them", (unsigned long long)more);
 }
 
-static void groups(struct report *p)
-{
-	static const struct info_column column[] = {
-		{ .name = "group", .right = true },    { .name = "source" },
-		{ .name = "counters", .right = true }, { .name = "instances", .right = true },
-		{ .name = "values", .right = true },   { .name = "first counter", .wraps = true },
-	};
-
-	say_part(p, "Groups (what is read together)", column, 6);
-	for (uint32_t i = 0; i < p->m->n_groups; i++) {
-		const struct pm_group *g = &p->m->group[i];
-		const struct pm_counter *c = g->n_counters ? pm_model_counter(p->m, g->counter[0]) : NULL;
-		char n[4][16];
-
-		snprintf(n[0], sizeof(n[0]), "%u", g->id);
-		snprintf(n[1], sizeof(n[1]), "%u", g->n_counters);
-		snprintf(n[2], sizeof(n[2]), "%u", g->n_instances);
-		snprintf(n[3], sizeof(n[3]), "%u", pm_group_values(g));
-		say_row(p, (const char *const[]){ n[0], g->source, n[1], n[2], n[3], c ? c->name : "-" }, 6,
-			PM_PRIVACY_TECHNICAL);
-	}
-}
-
 static void reveals(struct report *p)
 {
 	SCOPED(reveals_release) struct reveals r = reveals_find(p->s);
@@ -712,27 +689,7 @@ static void say_topology(struct report *p)
 		say_fact(p, "CPU type", p->m->topology.type[i], PM_PRIVACY_TECHNICAL);
 }
 
-/* "event config:0-7, umask config:8-15": pairs of texts, or only their names. */
-static void add_pairs(struct report *p, const char *title, const struct pm_value *v, bool names)
-{
-	if (!v || v->kind != PM_VALUE_ARRAY || !v->array.n)
-		return;
-	buf_printf(&p->cell, "; %s ", title);
-	for (uint32_t i = 0; i < v->array.n; i++) {
-		const struct pm_value *pair = &v->array.item[i];
-
-		if (pair->kind != PM_VALUE_ARRAY || !pair->array.n)
-			continue;
-		buf_addstr(&p->cell, i ? ", " : "");
-		value_text(&pair->array.item[0], &p->cell);
-		if (names || pair->array.n < 2)
-			continue;
-		buf_addch(&p->cell, ' ');
-		value_text(&pair->array.item[1], &p->cell);
-	}
-}
-
-static void say_pmus(struct report *p, bool all)
+static void say_pmus(struct report *p)
 {
 	if (!p->m->n_pmus)
 		return;
@@ -753,12 +710,6 @@ static void say_pmus(struct report *p, bool all)
 				   (unsigned long long)pm_map_u64(a, PM_PMU_COUNTERS, 0));
 		if (events && events->kind == PM_VALUE_ARRAY)
 			buf_printf(&p->cell, ", %u named event%s", events->array.n, plural(events->array.n));
-		if (all) {
-			add_pairs(p, "formats", pm_map_get(a, PM_PMU_FORMATS), false);
-			add_pairs(p, "caps", pm_map_get(a, PM_PMU_CAPS), false);
-			add_pairs(p, "files", pm_map_get(a, PM_PMU_FILES), false);
-			add_pairs(p, "events", events, true);
-		}
 		say_cell(p, pm_map_text(a, PM_PMU_NAME, "?"));
 	}
 }
@@ -858,9 +809,7 @@ void info_say(const char *path, struct scan *s, bool all, const struct info_sink
 	say_topology(&p);
 	clocks(&p);
 	sources(&p);
-	if (all)
-		groups(&p);
-	say_pmus(&p, all);
+	say_pmus(&p);
 	say_decoded(&p);
 	say_config(&p, all);
 	missing(&p);

@@ -35,6 +35,6 @@ struct info_sink {
 /* `all` as below. */
 void info_say(const char *path, struct scan *s, bool all, const struct info_sink *to);
 
-/* Appends the report. `all`: groups, counters, instances and one-time values too. */
+/* Appends the report. `all`: one-time values and all events too. */
 void info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out);
 struct json *info_json(const char *path, struct scan *s);
