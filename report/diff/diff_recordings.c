@@ -14,6 +14,7 @@
 #include "report/input/input.h"
 #include "report/input/memory.h"
 #include "report/machine/value_out.h"
+#include "report/metric/vendor_files.h"
 
 static const struct {
 	const char *name;
@@ -26,6 +27,17 @@ static const struct {
 };
 
 /* ---- the command line ---- */
+
+void diff_options_release(struct diff_options *o)
+{
+	free(o->path[DIFF_BASE]);
+	free(o->path[DIFF_NEW]);
+	for (size_t i = 0; i < o->n_gates; i++)
+		free(o->gate[i].word);
+	free(o->gate);
+	selection_release(&o->selection);
+	vendor_files_free(o->vendor);
+}
 
 static const char *const side_name[] = { [DIFF_BASE] = "base", [DIFF_NEW] = "new" };
 

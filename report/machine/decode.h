@@ -81,10 +81,4 @@ void decode_hex(struct decoded *d, const char *name, uint64_t v);
 /* Words of one name are a list: "active PROCHOT, Amps". */
 void decode_word(struct decoded *d, const char *name, const char *word);
 void decode_flag(struct decoded *d, const char *name, bool set);
-/* Hands over what is complete. */
-void decode_give(struct decoded *d, decode_take take, void *ctx);
-
 void decode_reasons(uint64_t value, const char *const *name, struct decoded *d);
-
-/* cpuid and the processor itself; likewise. */
-void decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx);
