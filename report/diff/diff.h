@@ -80,7 +80,6 @@ void diff_options_release(struct diff_options *o);
 	FACT(INTERVAL, "interval", false, 0, NULL) \
 	FACT(SOURCES, "sources", false, PM_HEADER_SOURCES, NULL) \
 	FACT(EVENTS, "events", false, 0, NULL) \
-	FACT(MULTIPLEXING, "multiplexing", false, 0, NULL) \
 	FACT(GAPS, "gaps", false, 0, NULL) \
 	FACT(TOOL, "recorded by", false, PM_HEADER_TOOL, NULL)
 
@@ -107,8 +106,6 @@ struct diff_recording {
 	struct diff_run *run; /* owned */
 	uint32_t n_runs;
 	char *fact[DIFF_FACTS]; /* owned; NULL: not recorded */
-	char **event;           /* owned: events of perf, sorted */
-	uint32_t n_events;
 	uint8_t id[8];
 	char *boot;        /* owned: its boot id; NULL: not recorded */
 	uint32_t session;  /* number of that boot among all recordings */

@@ -162,51 +162,19 @@ static void put_config(const struct pm_model *m, const char *name, struct buf *o
 		buf_printf(out, "%s%s", i ? "," : "", seen[i]);
 }
 
-static void take_event_names(struct diff_recording *r, const struct pm_model *m)
+/* The events of perf. */
+static void put_events(const struct pm_model *m, struct buf *out)
 {
-	r->event = memory_new(m->n_counters, sizeof(*r->event));
+	SCOPED(scoped_free) const char **name = memory_new(m->n_counters, sizeof(*name));
+	size_t n = 0;
+
 	for (uint32_t i = 0; i < m->n_counters; i++)
 		if (!strcmp(m->counter[i].source, "perf"))
-			r->event[r->n_events++] = memory_text(m->counter[i].name);
-	qsort(r->event, r->n_events, sizeof(*r->event), compare_texts);
-}
-
-static bool has_times(void *ctx, const struct pm_group *g)
-{
-	return g->flags & PM_GROUP_PERF_TIMES;
-}
-
-/* For what part of its time the least counted event had a counter, by the chunk at hand. */
-static void put_multiplexing(struct scanner *s, struct buf *out)
-{
-	const struct pm_chunk *chunk;
-	double least = 2;
-
-	if (!s->r->n_events)
-		return;
-	pm_reader_select(s->reader, has_times, NULL);
-	if (pm_reader_decode(s->reader, &chunk))
-		return;
-	for (uint32_t i = 0; i < chunk->n_groups; i++) {
-		const struct pm_chunk_group *v = &chunk->group[i];
-		const struct pm_group *g = pm_model_group(pm_reader_model(s->reader), v->group);
-		uint32_t times = g ? pm_group_times(g) : 0;
-
-		if (!g || v->absent || !v->v || !(g->flags & PM_GROUP_PERF_TIMES))
-			continue;
-		for (uint32_t t = 0; t < times; t++) {
-			double enabled = (double)v->v[(size_t)(2 * times + t) * v->stride + chunk->rows - 1];
-			double running = (double)v->v[(size_t)(3 * times + t) * v->stride + chunk->rows - 1];
-
-			if (enabled > 0 && running / enabled < least)
-				least = running / enabled;
-		}
-	}
-	if (least <= 0.995)
-		buf_printf(out, "some events had a counter about %.0f %% of the time",
-			   10 * (double)(int)(10 * least + 0.5));
-	else if (least <= 1)
-		buf_addstr(out, "none");
+			name[n++] = m->counter[i].name;
+	if (n)
+		qsort(name, n, sizeof(*name), compare_texts);
+	for (size_t i = 0; i < n; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", name[i]);
 }
 
 static void take_facts(struct scanner *s)
@@ -241,7 +209,8 @@ static void take_facts(struct scanner *s)
 	set_fact(r, DIFF_INTERVAL, &text);
 	r->command |= pm_map_get(header, PM_HEADER_COMMAND) ||
 		      !strcmp(pm_map_text(header, PM_HEADER_TARGET, ""), "command");
-	take_event_names(r, m);
+	put_events(m, &text);
+	set_fact(r, DIFF_EVENTS, &text);
 }
 
 /* ---- runs ---- */
@@ -268,13 +237,9 @@ static struct diff_run *find_run(struct scanner *s, uint32_t run)
 static void take_chunk(struct scanner *s, const struct pm_chunk_head *head)
 {
 	struct diff_run *run = find_run(s, head->run);
-	struct buf text = BUF_INIT;
 
-	if (!s->known) {
+	if (!s->known)
 		take_facts(s);
-		put_multiplexing(s, &text);
-		set_fact(s->r, DIFF_MULTIPLEXING, &text);
-	}
 	if (!s->r->first_ns)
 		s->r->first_ns = head->from_ns;
 	if (!run->from_ns) {
@@ -425,58 +390,14 @@ static char *describe(const struct diff_recordings *all, enum diff_side side, en
 	return memory_checked(buf_detach(&text));
 }
 
-/* How many of the first `n` recordings have the event; of that side alone, or DIFF_SIDES: of any. */
-static size_t with_event(const struct diff_recordings *all, size_t n, enum diff_side side, const char *name)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct diff_recording *r = &all->recording[i];
-		bool has = false;
-
-		for (uint32_t k = 0; k < r->n_events && !has; k++)
-			has = !strcmp(r->event[k], name);
-		found += has && (side == DIFF_SIDES || r->side == side);
-	}
-	return found;
-}
-
-/* Events that some recordings of either side lack, as far as this side has them. */
-static char *describe_events(const struct diff_recordings *all, enum diff_side side)
-{
-	struct buf text = BUF_INIT;
-
-	for (size_t i = 0; i < all->n; i++) {
-		const struct diff_recording *r = &all->recording[i];
-
-		for (uint32_t k = 0; r->side == side && k < r->n_events; k++)
-			if (!with_event(all, i, side, r->event[k]) &&
-			    with_event(all, all->n, DIFF_SIDES, r->event[k]) < all->n)
-				buf_printf(&text, "%s%s", text.len ? ", " : "also ", r->event[k]);
-	}
-	if (!text.len)
-		buf_addstr(&text, "nothing that the other lacks");
-	return memory_checked(buf_detach(&text));
-}
-
-static bool events_differ(const struct diff_recording *a, const struct diff_recording *b)
-{
-	bool differ = a->n_events != b->n_events;
-
-	for (uint32_t k = 0; k < a->n_events && !differ; k++)
-		differ = strcmp(a->event[k], b->event[k]);
-	return differ;
-}
-
 static bool differ(const struct diff_recordings *all, enum diff_fact f)
 {
 	bool differ = false;
 
 	/* Damage is told even if all have it. */
 	for (size_t i = 0; i < all->n && !differ; i++)
-		differ = f == DIFF_EVENTS ? events_differ(&all->recording[0], &all->recording[i]) :
-					    strcmp(say(&all->recording[i], f),
-						   f == DIFF_GAPS ? "none" : say(&all->recording[0], f)) != 0;
+		differ =
+			strcmp(say(&all->recording[i], f), f == DIFF_GAPS ? "none" : say(&all->recording[0], f)) != 0;
 	return differ;
 }
 
@@ -492,7 +413,7 @@ static void compare_environment(struct diff_recordings *r)
 		d->name = facts[f].name;
 		d->meaningless = facts[f].meaningless;
 		for (enum diff_side s = 0; s < DIFF_SIDES; s++)
-			d->side[s] = f == DIFF_EVENTS ? describe_events(r, s) : describe(r, s, f);
+			d->side[s] = describe(r, s, f);
 		env->n++;
 		env->meaningless += d->meaningless;
 	}
@@ -600,9 +521,6 @@ void diff_recordings_release(struct diff_recordings *r)
 
 		for (int f = 0; f < DIFF_FACTS; f++)
 			free(one->fact[f]);
-		for (uint32_t k = 0; k < one->n_events; k++)
-			free(one->event[k]);
-		free(one->event);
 		free(one->boot);
 		free(one->run);
 		buf_release(&one->notes);
