@@ -9,7 +9,7 @@
 #include "report/incident/incident_private.h"
 
 #define GROUPS_MOST 4096
-#define BEAT        3   /* bins, or fewer: most of a short rhythm is no beat of it */
+#define BEAT        3   /* bins, or a tenth of a rhythm: by so much it may be early or late */
 #define TOGETHER_S  60  /* what recurs so soon is the same incident */
 #define CLEAR       1.2 /* score */
 #define NEARLY      0.5 /* of the best score: shows it as well */
@@ -79,11 +79,6 @@ static bool same_time(const struct incident_store *s, const struct findings *all
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
 	double first = fmin(g->from, f->from), last = fmax(g->to, f->to), least, times;
 
-	/* A single occurrence of a rhythm that others show. */
-	if (g->kind == INCIDENT_RHYTHM && f->kind == INCIDENT_STRETCH && f->to - f->from <= BEAT &&
-	    f->score < g->most)
-		return fabs(remainder(f->from - (double)g->from, (double)g->period)) <
-		       fmin(BEAT, (double)g->period / 16);
 	if (g->kind != f->kind)
 		return false;
 	switch (f->kind) {
@@ -259,13 +254,9 @@ void merge_all(struct incident_store *s, struct findings *f, struct incidents *o
 
 	if (f->n)
 		qsort(f->f, f->n, sizeof(*f->f), by_score);
-	/* Rhythms first. */
-	for (uint32_t at = 0; at < 2 * f->n; at++) {
-		uint32_t i = at % f->n;
+	for (uint32_t i = 0; i < f->n; i++) {
 		struct group *to;
 
-		if ((f->f[i].kind == INCIDENT_RHYTHM) != (at < f->n))
-			continue;
 		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
 			continue;
 		for (to = g; to < g + n && !same_time(s, f, to, &f->f[i]);)

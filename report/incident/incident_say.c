@@ -148,48 +148,45 @@ static const struct word {
 	{ "avg_mhz", "mean frequency", RANK_AGAIN },
 };
 
-/* Whether the metric matches; *star, *len: what the star matches. */
-static bool fits(const char *pattern, const char *metric, const char **star, size_t *len)
+/* What a star matches. */
+struct star {
+	const char *at;
+	size_t len;
+};
+
+static bool fits(const char *pattern, const char *metric, struct star *star)
 {
 	const char *at = strchr(pattern, '*');
 	size_t head = at ? (size_t)(at - pattern) : 0, tail = at ? strlen(at + 1) : 0, all = strlen(metric);
 
 	if (!at)
 		return !strcmp(pattern, metric);
-	*star = metric + head;
-	*len = all - head - tail;
+	*star = (struct star){ metric + head, all - head - tail };
 	return all >= head + tail && !strncmp(pattern, metric, head) && !strcmp(at + 1, metric + all - tail);
 }
 
-static const struct word *word_of(const char *metric, const char **star, size_t *len)
+/* NULL: there is none. */
+static const struct word *word_of(const char *metric, struct star *star)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (fits(words[i].metric, metric, star, len))
+		if (fits(words[i].metric, metric, star))
 			return &words[i];
 	return NULL;
 }
 
 static const struct word *row_of(const struct incident_series *s)
 {
-	const char *star;
-	size_t len;
-
-	return word_of(s->metric, &star, &len);
+	return word_of(s->metric, &(struct star){ 0 });
 }
 
 bool say_knows(const char *metric)
 {
-	const char *star;
-	size_t len;
-
-	return word_of(metric, &star, &len);
+	return word_of(metric, &(struct star){ 0 });
 }
 
 double say_least(const char *metric)
 {
-	const char *star;
-	size_t len;
-	const struct word *w = word_of(metric, &star, &len);
+	const struct word *w = word_of(metric, &(struct star){ 0 });
 
 	return w ? w->least : 0;
 }
@@ -301,19 +298,16 @@ static void put_value(struct buf *out, double v, const char *unit)
 
 static void put_name(struct buf *out, const struct incident_series *s)
 {
-	const char *star;
-	size_t len;
-	const struct word *w = word_of(s->metric, &star, &len);
+	struct star star;
+	const struct word *w = word_of(s->metric, &star);
+	size_t len = strlen(s->display);
 
 	if (w) {
-		const char *at = strchr(w->word, '*');
-
-		buf_add(out, w->word, at ? (size_t)(at - w->word) : strlen(w->word));
-		if (at)
-			text_escape(out, star, len);
+		buf_add(out, w->word, strcspn(w->word, "*"));
+		if (strchr(w->word, '*'))
+			text_escape(out, star.at, star.len);
 		return;
 	}
-	len = strlen(s->display);
 	/* The unit follows the value. */
 	if (len > 2 && !strcmp(s->display + len - 2, "/s"))
 		len -= 2;
