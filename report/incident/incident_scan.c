@@ -67,9 +67,8 @@
 #define RHYTHM_TIMES 5
 #define JITTER       0.06 /* of the distance */
 #define MISSED       1    /* beats in a row */
-#define BEATS        512
-#define APART        5 /* bins between beats, at least */
-#define BEAT         3 /* bins on both sides that may belong to a beat */
+#define APART        5    /* bins between beats, at least */
+#define BEAT         3    /* bins on both sides that may belong to a beat */
 
 #define COMMON_LEAST 6 /* of which one is little */
 #define PEERS_LEAST  4
@@ -815,107 +814,71 @@ static void judge(struct scan *x, struct family *f, enum side side, uint32_t l, 
 
 /* ---- what recurs at the same distance, or nearly ---- */
 
-/* The beats of a rhythm, and the evidence for it. */
 struct rhythm {
-	double period, evidence; /* in bins; minus the logarithm of the probability by chance */
-	uint32_t at[BEATS], n;   /* bins of its beats */
+	double period;         /* bins */
+	uint32_t at[PEAKS], n; /* bins of its beats */
 };
 
-/* Follows the beats from a peak in one direction: if one is early or late, so are those after it. */
-static void follow(const struct scan *x, const struct peak *bin, double least, double reach, int way, uint32_t from,
-		   struct rhythm *r, uint32_t *due)
+static int by_time(const void *a, const void *b)
 {
-	double next = from;
+	const struct peak *x = a, *y = b;
 
-	for (int missed = 0; missed <= MISSED;) {
-		uint32_t best = PM_NONE;
-
-		next += way * r->period;
-		if (next < 0 || next >= x->s->used)
-			return;
-		for (uint32_t b = next > reach ? (uint32_t)ceil(next - reach) : 0;
-		     b <= next + reach && b < x->s->used; b++)
-			if ((double)bin[b].size >= least && (best == PM_NONE || bin[b].size > bin[best].size))
-				best = b;
-		++*due;
-		missed = best == PM_NONE ? missed + 1 : 0;
-		if (best == PM_NONE)
-			continue;
-		if (r->n < BEATS)
-			r->at[r->n++] = best;
-		next = best;
-		r->period = fabs((double)best - from) / round(fabs((double)best - from) / r->period);
-	}
+	return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Tests whether the largest peaks recur at a distance that is unlikely by chance, given the places of others. */
-static void try_rhythm(const struct scan *x, const struct peak *bin, const struct peak *peak, uint32_t many,
-		       double distance, double reach, struct rhythm *best)
+/* Of n peaks in order of time, those that are `period` or twice that apart, give or take `reach`. Returns the evidence
+ * for a rhythm: minus the logarithm of the probability that so many are by chance. */
+static double find_beats(const struct peak *peak, uint32_t n, double period, double reach, struct rhythm *r)
 {
-	double least = (double)peak[many - 1].size, above = 0, chance;
+	double chance = fmin((2 * reach + 1) / period / 2, 0.9), sum = 0, times = 0;
+	uint32_t regular = 0;
 
-	if ((double)peak[many / 2].size < MEMBER)
-		return;
-	for (uint32_t b = 0; b < x->s->used; b++)
-		above += (double)bin[b].size >= least;
-	chance = fmin(above * (2 * reach + 1) / x->s->used, 0.9);
-	for (uint32_t i = 0; i < many && i < 8; i++) {
-		struct rhythm r = { .period = distance, .at = { peak[i].from }, .n = 1 };
-		uint32_t due = 1;
+	*r = (struct rhythm){ 0 };
+	for (uint32_t i = 1; i < n; i++) {
+		double gap = (double)peak[i].from - peak[i - 1].from, beats = round(gap / period);
 
-		follow(x, bin, least, reach, 1, peak[i].from, &r, &due);
-		follow(x, bin, least, reach, -1, peak[i].from, &r, &due);
-		if (r.n < RHYTHM_TIMES || r.n < due / 2 || r.period < APART || r.n * r.period < x->s->used / 2.0)
+		if (beats < 1 || beats > 1 + MISSED || fabs(gap - beats * period) > reach)
 			continue;
-		r.evidence = (2.0 - r.n) * log(chance) - lgamma(due + 1) + lgamma(r.n + 1) + lgamma(due - r.n + 1);
-		if (r.evidence > best->evidence)
-			*best = r;
+		if (!r->n || r->at[r->n - 1] != peak[i - 1].from)
+			r->at[r->n++] = peak[i - 1].from;
+		r->at[r->n++] = peak[i].from;
+		sum += gap;
+		times += beats;
+		regular++;
 	}
-}
-
-/* The distance at which most of so many peaks have another one; 0: there is none. */
-static uint32_t usual_distance(struct scan *x, const struct peak *peak, uint32_t many)
-{
-	uint32_t best = 0, most = x->s->used / (RHYTHM_TIMES - 1);
-
-	memset(x->work, 0, (most + 2) * sizeof(*x->work));
-	for (uint32_t i = 0; i < many; i++)
-		for (uint32_t k = 0; k < i; k++) {
-			uint32_t d = peak[i].from > peak[k].from ? peak[i].from - peak[k].from :
-								   peak[k].from - peak[i].from;
-
-			for (uint32_t at = d - 1; at <= d + 1 && at <= most; at++)
-				x->work[at] += at == d ? 1.1 : 1;
-		}
-	for (uint32_t d = APART; d <= most; d++)
-		if (x->work[d] > (best ? x->work[best] : 2))
-			best = d;
-	return best;
+	r->period = regular ? sum / times : 0;
+	return (1 - (double)regular) * log(chance) - lgamma(n) + lgamma(regular + 1) + lgamma(n - regular);
 }
 
 /* Finds what repeats at a fixed distance, reports it, and leaves the rest. False: nothing repeats. */
 static bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
 {
-	static const uint32_t many[] = { 5, 7, 10, 16, 28, PEAKS };
 	const struct peak *bin = f->peak[side][0];
 	struct peak peak[PEAKS];
-	struct rhythm r = { 0 };
-	uint32_t n = 0, series, times = 0, first = x->s->used, last = 0;
-	double size = 0, value = 0;
+	struct rhythm r = { 0 }, now;
+	uint32_t n = peaks_apart(x, bin, 0, APART - 2, peak, PEAKS), series, times = 0, first = x->s->used, last = 0;
+	double size = 0, value = 0, least = fmax(MEMBER, n ? (double)peak[n / 4].size / 2 : 0), evidence = 0;
 
-	for (uint32_t b = 0; b < x->s->used; b++)
-		n += (double)bin[b].size >= MEMBER;
-	n = n > RHYTHM_TIMES / 2 ? peaks_apart(x, bin, 0, APART - 2, peak, PEAKS) : 0;
-	for (uint32_t i = 0; i < sizeof(many) / sizeof(*many) && many[i] <= n; i++) {
-		uint32_t distance = usual_distance(x, peak, many[i]);
-
-		if (!distance)
-			continue;
-		try_rhythm(x, bin, peak, many[i], distance, 1, &r);
-		try_rhythm(x, bin, peak, many[i], distance, JITTER * distance, &r);
-	}
-	if (r.evidence < log(tests * x->s->used / WRONG))
+	while (n && (double)peak[n - 1].size < least)
+		n--;
+	if (n < RHYTHM_TIMES)
 		return false;
+	qsort(peak, n, sizeof(*peak), by_time);
+	for (uint32_t i = 1; i < n; i++)
+		x->work[i - 1] = (double)peak[i].from - peak[i - 1].from;
+	value = statistics_median(x->work, n - 1);
+	for (int wide = 0; wide < 2; wide++) {
+		double beats = find_beats(peak, n, value, wide ? JITTER * value : 1, &now);
+
+		if (beats > evidence && now.n >= RHYTHM_TIMES && now.period >= APART &&
+		    now.n * now.period >= x->s->used / 2.0) {
+			evidence = beats;
+			r = now;
+		}
+	}
+	if (evidence < log(tests * x->s->used / WRONG))
+		return false;
+	value = 0;
 	series = bin[r.at[0]].series;
 	for (uint32_t i = 0; i < r.n; i++) {
 		double v = (double)x->s->series[series].v[r.at[i]];
