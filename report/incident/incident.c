@@ -16,13 +16,12 @@
 #define SHARED      0.4 /* of the time of both together: then it is the same */
 
 struct group {
-	enum incident_kind kind;
-	uint32_t from, to;  /* bins */
-	float period, most; /* of a rhythm; the best score */
-	uint32_t *finding;  /* owned; best first */
-	uint32_t n;
-	double score;
-	bool usual; /* whatever shows it clearly recurs at any time, and is no fault */
+	struct incident i;              /* that it becomes */
+	uint32_t from, to;              /* bins */
+	float period, most;             /* of a rhythm; the best score */
+	uint32_t first;                 /* its first series */
+	uint32_t metric[16], n_metrics; /* that its score counts */
+	bool usual;                     /* whatever shows it clearly recurs at any time, and is no fault */
 };
 
 static int by_score(const void *a, const void *b)
@@ -63,27 +62,26 @@ static bool is_memory(const struct incident_metric *m)
 }
 
 /* Everything drifts at the same time: what shares a name, or is memory, is one incident. */
-static bool same_drift(const struct incident_store *s, const struct finding *a, const struct finding *b)
+static bool same_drift(const struct incident_store *s, uint32_t a, uint32_t b)
 {
-	const struct incident_metric *m = &s->metric[s->series[a->series].metric];
-	const struct incident_metric *n = &s->metric[s->series[b->series].metric];
+	const struct incident_metric *m = &s->metric[s->series[a].metric];
+	const struct incident_metric *n = &s->metric[s->series[b].metric];
 	size_t first = strcspn(m->name, ".");
 
 	return (first == strcspn(n->name, ".") && !strncmp(m->name, n->name, first)) ||
 	       (is_memory(m) && is_memory(n));
 }
 
-static bool same_time(const struct incident_store *s, const struct findings *all, const struct group *g,
-		      const struct finding *f)
+static bool same_time(const struct incident_store *s, const struct group *g, const struct finding *f)
 {
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
 	double first = fmin(g->from, f->from), last = fmax(g->to, f->to), least, times;
 
-	if (g->kind != f->kind)
+	if (g->i.kind != f->kind)
 		return false;
 	switch (f->kind) {
 	case INCIDENT_DRIFT:
-		return same_drift(s, &all->f[g->finding[0]], f);
+		return same_drift(s, g->first, f->series);
 	case INCIDENT_RHYTHM:
 		/* Of a series that shows it weakly only every second or third time is found. */
 		least = fmin(g->period, f->period);
@@ -91,7 +89,7 @@ static bool same_time(const struct incident_store *s, const struct findings *all
 		return fabs(times - round(times)) < 0.15 &&
 		       (times < 1.5 || fabs(remainder(f->from - (double)g->from, least)) < fmax(BEAT, least / 10));
 	case INCIDENT_PEER:
-		return s->series[all->f[g->finding[0]].series].row == s->series[f->series].row;
+		return s->series[g->first].row == s->series[f->series].row;
 	default:
 		break;
 	}
@@ -119,65 +117,31 @@ static double gain(const struct incident_store *s, const struct finding *f)
 	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
 }
 
-/* Each further metric adds less that is new, and further places of one metric nearly nothing. */
-static double score_of(const struct incident_store *s, const struct findings *f, const struct group *g)
-{
-	uint32_t seen[16], n = 0;
-	double score = 0;
-
-	for (uint32_t i = 0; i < g->n && n < 16 && !g->usual; i++) {
-		const struct finding *x = &f->f[g->finding[i]];
-		uint32_t metric = s->series[x->series].metric, k = 0;
-
-		while (k < n && seen[k] != metric)
-			k++;
-		if (k < n)
-			continue;
-		seen[n++] = metric;
-		score += gain(s, x) / n;
-	}
-	return g->usual ? 0 : score + 0.1 * log2(1 + g->n);
-}
-
-static void add_to(struct group *g, uint32_t finding)
-{
-	memory_room(&g->finding, g->n, sizeof(*g->finding));
-	g->finding[g->n++] = finding;
-}
-
-/* What a series did then is said once: by the clearest of the stretches in which it was seen. `seen` by series: the
- * last group that had it. */
-static void drop_repeated(const struct findings *f, struct group *g, uint32_t number, uint32_t *seen)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < g->n; i++) {
-		uint32_t series = f->f[g->finding[i]].series;
-
-		if (seen[series] != number)
-			g->finding[n++] = g->finding[i];
-		seen[series] = number;
-	}
-	g->n = n;
-}
-
-static int group_order(const void *a, const void *b)
-{
-	const struct group *x = a, *y = b;
-
-	if (x->score != y->score)
-		return x->score < y->score ? 1 : -1;
-	return (x->from > y->from) - (x->from < y->from);
-}
-
-static void fill_series(const struct incident_store *s, const struct finding *f, struct incident_series *out)
+/* What a series did then is said once: by the clearest of the stretches in which it was seen, which comes first. Each
+ * further metric adds less to the score that is new, and further places of one metric nearly nothing. */
+static void add_to(struct group *g, const struct incident_store *s, const struct finding *f)
 {
 	const struct incident_row_series *of = &s->series[f->series];
 	const struct incident_metric *m = &s->metric[of->metric];
 	const struct incident_row *row = &s->row[of->row];
 	bool named = row->kind == PM_DEVICE || row->kind == PM_PMU || row->kind == PM_CGROUP;
+	struct incident *i = &g->i;
+	uint32_t k = 0;
 
-	*out = (struct incident_series){
+	for (uint32_t n = 0; n < i->n_series; n++)
+		if (i->series[n].id == f->series)
+			return;
+	while (k < g->n_metrics && g->metric[k] != of->metric)
+		k++;
+	if (k == g->n_metrics && k < sizeof(g->metric) / sizeof(*g->metric)) {
+		g->metric[g->n_metrics++] = of->metric;
+		i->score += gain(s, f) / g->n_metrics;
+	}
+	if (i->n_all++ >= INCIDENT_SERIES)
+		return;
+	memory_room(&i->series, i->n_series, sizeof(*i->series));
+	i->series[i->n_series++] = (struct incident_series){
+		.id = f->series,
 		.metric = m->name,
 		.display = m->display,
 		.unit = m->amount ? !strcmp(m->unit, "1") ? "1/s" : m->unit : m->unit,
@@ -192,22 +156,15 @@ static void fill_series(const struct incident_store *s, const struct finding *f,
 	};
 }
 
-static void fill_incident(const struct incident_store *s, const struct findings *f, const struct group *g,
-			  struct incident *i)
+static void end_group(struct group *g, const struct incident_store *s)
 {
-	*i = (struct incident){
-		.kind = g->kind,
-		.from_s = s->from_s[g->from],
-		.to_s = s->to_s[g->to ? g->to - 1 : 0],
-		.score = g->score,
-		.every_s = (double)g->period * s->bin_s,
-		.n_all = g->n,
-		.n_series = g->n < INCIDENT_SERIES ? g->n : INCIDENT_SERIES,
-	};
+	struct incident *i = &g->i;
+
+	i->from_s = s->from_s[g->from];
+	i->to_s = s->to_s[g->to ? g->to - 1 : 0];
+	i->every_s = (double)g->period * s->bin_s;
 	i->times = i->every_s > 0 ? (uint32_t)lround((i->to_s - i->from_s) / i->every_s) : 0;
-	i->series = memory_new(i->n_series, sizeof(*i->series));
-	for (uint32_t k = 0; k < i->n_series; k++)
-		fill_series(s, &f->f[g->finding[k]], &i->series[k]);
+	i->score = g->usual ? 0 : i->score + 0.1 * log2(1 + i->n_all);
 	say_order(i);
 }
 
@@ -215,7 +172,9 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct incident *x = a, *y = b;
 
-	return (x->score < y->score) - (x->score > y->score);
+	if (x->score != y->score)
+		return x->score < y->score ? 1 : -1;
+	return (x->from_s > y->from_s) - (x->from_s < y->from_s);
 }
 
 /* Adjacent losses of one kind become one. */
@@ -250,7 +209,7 @@ static void add_losses(const struct incident_store *s, struct incidents *out)
 void merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
 {
 	struct group *g = memory_new(GROUPS_MOST, sizeof(*g));
-	uint32_t *seen = memory_new(s->n_series, sizeof(*seen)), n = 0;
+	uint32_t n = 0;
 
 	if (f->n)
 		qsort(f->f, f->n, sizeof(*f->f), by_score);
@@ -259,13 +218,14 @@ void merge_all(struct incident_store *s, struct findings *f, struct incidents *o
 
 		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
 			continue;
-		for (to = g; to < g + n && !same_time(s, f, to, &f->f[i]);)
+		for (to = g; to < g + n && !same_time(s, to, &f->f[i]);)
 			to++;
 		if (to == g + GROUPS_MOST)
 			continue;
 		if (to == g + n) {
 			n++;
-			*to = (struct group){ .kind = f->f[i].kind,
+			*to = (struct group){ .i.kind = f->f[i].kind,
+					      .first = f->f[i].series,
 					      .from = f->f[i].from,
 					      .to = f->f[i].to,
 					      .period = f->f[i].period,
@@ -275,24 +235,22 @@ void merge_all(struct incident_store *s, struct findings *f, struct incidents *o
 		if (f->f[i].kind == INCIDENT_RHYTHM && f->f[i].period * 1.5F < to->period)
 			to->period = f->f[i].period;
 		to->usual &= gain(s, &f->f[i]) == 0 ||
-			     (to->n && (f->f[i].recurs > 1 || f->f[i].score < NEARLY * to->most));
-		add_to(to, i);
+			     (to->i.n_all && (f->f[i].recurs > 1 || f->f[i].score < NEARLY * to->most));
+		add_to(to, s, &f->f[i]);
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		drop_repeated(f, &g[i], i + 1, seen);
-		g[i].score = score_of(s, f, &g[i]);
-	}
-	free(seen);
+	for (uint32_t i = 0; i < n; i++)
+		end_group(&g[i], s);
 	if (n)
-		qsort(g, n, sizeof(*g), group_order);
+		qsort(g, n, sizeof(*g), by_rank);
 	out->incident = memory_new((size_t)3 * INCIDENTS_MOST, sizeof(*out->incident));
-	for (uint32_t i = 0; i < n && out->n < INCIDENTS_MOST; i++)
-		fill_incident(s, f, &g[i], &out->incident[out->n++]);
+	for (uint32_t i = 0; i < n; i++)
+		if (out->n < INCIDENTS_MOST)
+			out->incident[out->n++] = g[i].i;
+		else
+			free(g[i].i.series);
 	add_losses(s, out);
 	if (out->n)
 		qsort(out->incident, out->n, sizeof(*out->incident), by_rank);
-	for (uint32_t i = 0; i < n; i++)
-		free(g[i].finding);
 	free(g);
 }
 

@@ -28,6 +28,7 @@ enum incident_kind {
 
 /* One series of an incident, which owns its texts. */
 struct incident_series {
+	uint32_t id; /* of the series in the store */
 	const char *metric, *display, *unit;
 	const char *label;  /* "CPU 3", "sda"; "" for the system */
 	const char *device; /* a name without a number; "" otherwise */
