@@ -1,258 +1,645 @@
-/* Joins what happens at one time into an incident; ranks by surprise, size, and how much it accounts for. */
-#include "report/incident/incident.h"
-
+/* Collects all metrics at all levels, as series of a bounded number of bins: a recording with more intervals is read
+ * in longer ones. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/incident/incident_private.h"
+#include "report/input/input.h"
+#include "report/metric/amount.h"
 
-#define GROUPS_MOST 4096
-#define BEAT        3   /* bins, or a tenth of a rhythm: by so much it may be early or late */
-#define TOGETHER_S  60  /* what recurs so soon is the same incident */
-#define CLEAR       1.2 /* score */
-#define NEARLY      0.5 /* of the best score: shows it as well */
-#define SHARED      0.4 /* of the time of both together: then it is the same */
+#define MEMORY       (8u << 20) /* bytes of bins, about; four times as many if there are more series than foreseen */
+#define BINS_MOST    4096
+#define BINS_LEAST   64
+#define REQUESTS_FEW 10
+#define TIME_LITTLE  0.1 /* of the interval */
+#define LOSSES_MOST  1000
+#define BINS_EXACT   40   /* bins of a stretch whose times are read again; of a longer one they are exact enough */
+#define EXACT_MOST   8192 /* intervals of it, with a bin before and after */
 
-struct group {
-	struct incident i;              /* that it becomes */
-	uint32_t from, to;              /* bins */
-	float period, most;             /* of a rhythm; the best score */
-	uint32_t first;                 /* its first series */
-	uint32_t metric[16], n_metrics; /* that its score counts */
-	bool usual;                     /* whatever shows it clearly recurs at any time, and is no fault */
+struct drawn {
+	const struct sheet_cell *cell;
+	const struct sheet_cell *count; /* the number of things that the cell is the mean of; NULL: not counted */
+	uint32_t series;
 };
 
-static int by_score(const void *a, const void *b)
-{
-	const struct finding *x = a, *y = b;
+struct collect {
+	struct sink sink;
+	struct incident_store *s;
+	const struct incident *only; /* its metrics; NULL: all */
+	const struct places *places;
+	bool *wanted;        /* owned: by metric */
+	uint8_t *fault;      /* owned: by counter, of the metrics that consist of it */
+	struct drawn *drawn; /* owned */
+	size_t n_drawn;
+	uint64_t origin_ns;
+	double shift_s, end_s; /* where the current recording begins; the last time that was seen */
+	size_t damages;
+	int64_t start_wall_ns;
+	bool back; /* a recording was made before the one that stands before it: one clock cannot tell both times */
+};
 
-	if (x->score != y->score)
-		return x->score < y->score ? 1 : -1;
-	return x->series < y->series ? -1 : x->series > y->series;
+/* ---- the store ---- */
+
+void store_release(struct incident_store *s)
+{
+	for (uint32_t i = 0; i < s->n_metrics; i++)
+		free(s->metric[i].name);
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		free(s->row[i].label);
+	for (uint32_t i = 0; i < s->n_series; i++)
+		free(s->series[i].v);
+	for (uint32_t i = 0; i < s->n_losses; i++)
+		free(s->loss[i].text);
+	free(s->metric);
+	free(s->row);
+	free(s->series);
+	free(s->loss);
+	free(s->start);
+	free(s->from_s);
+	free(s->to_s);
+	names_release(&s->metrics);
+	names_release(&s->rows);
+	names_release(&s->places);
+	*s = (struct incident_store){ 0 };
 }
 
-/* However surely it differs, nobody asks why: of anything, not for less than a thirtieth, or what the metric matters
- * from; of a level (pages, tasks, memory), not for less than a tenth, and not for less than half where it is what a
- * recording began with; of a rate, not for less than a fifth, or an eighth that is clear. */
-static bool is_trifle(const struct incident_metric *m, const struct finding *f)
+static uint32_t bins_for(size_t cells)
 {
-	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual), least = usual / 30;
-	bool counted = !strcmp(m->unit, "1"), bytes = !strcmp(m->unit, "By") && !m->amount;
-	bool megabytes = !strcmp(m->unit, "MB");
+	size_t fit = MEMORY / sizeof(float) / (cells ? cells : 1);
 
-	if (!strcmp(m->unit, "%"))
-		least = fmax(1, fmin(3, 0.15 * usual));
-	else if ((counted || bytes || megabytes) && f->kind != INCIDENT_DRIFT)
-		least = (f->from || m->amount ? 0.1 : 0.5) * usual;
-	/* The recorder itself takes some memory: a megabyte, or as many pages. */
-	if (bytes || megabytes || (counted && !m->amount && (usual > 1000 || !strncmp(m->name, "vmstat.nr_", 10))))
-		least = fmax(least, bytes ? 1 << 20 : megabytes ? 1 : 256);
-	if (m->counts && f->kind == INCIDENT_STRETCH)
-		least = fmax(least, usual / ((double)f->score < CLEAR ? 5 : 8));
-	least = fmax(least, say_least(m->name));
-	return moved <= 1e-6 * usual || (m->fault == METRIC_GRAVE ? f->value < f->usual : moved < least);
+	return fit > BINS_MOST ? BINS_MOST : fit < BINS_LEAST ? BINS_LEAST : (uint32_t)fit;
 }
 
-static bool is_memory(const struct incident_metric *m)
+static void more_bins(float **v, uint32_t old, uint32_t bins)
 {
-	return !m->amount &&
-	       (!strcmp(m->unit, "By") || !strcmp(m->unit, "MB") || !strncmp(m->name, "vmstat.nr_", 10));
+	*v = memory_resize(*v, bins, sizeof(**v));
+	for (uint32_t i = old; i < bins; i++)
+		(*v)[i] = NAN;
 }
 
-/* Everything drifts at the same time: what shares a name, or is memory, is one incident. */
-static bool same_drift(const struct incident_store *s, uint32_t a, uint32_t b)
+void store_bins(struct incident_store *s, uint32_t bins)
 {
-	const struct incident_metric *m = &s->metric[s->series[a].metric];
-	const struct incident_metric *n = &s->metric[s->series[b].metric];
-	size_t first = strcspn(m->name, ".");
-
-	return (first == strcspn(n->name, ".") && !strncmp(m->name, n->name, first)) ||
-	       (is_memory(m) && is_memory(n));
+	s->from_s = memory_resize(s->from_s, bins, sizeof(*s->from_s));
+	s->to_s = memory_resize(s->to_s, bins, sizeof(*s->to_s));
+	for (uint32_t i = 0; i < s->n_series; i++)
+		more_bins(&s->series[i].v, s->bins, bins);
+	s->bins = bins;
 }
 
-static bool same_time(const struct incident_store *s, const struct group *g, const struct finding *f)
+static void key_of(uint32_t metric, uint32_t row, char *key, size_t size)
 {
-	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
-	double first = fmin(g->from, f->from), last = fmax(g->to, f->to), least, times;
-
-	if (g->i.kind != f->kind)
-		return false;
-	switch (f->kind) {
-	case INCIDENT_DRIFT:
-		return same_drift(s, g->first, f->series);
-	case INCIDENT_RHYTHM:
-		/* Of a series that shows it weakly only every second or third time is found. */
-		least = fmin(g->period, f->period);
-		times = fmax(g->period, f->period) / least;
-		return fabs(times - round(times)) < 0.15 &&
-		       (times < 1.5 || fabs(remainder(f->from - (double)g->from, least)) < fmax(BEAT, least / 10));
-	case INCIDENT_PEER:
-		return s->series[g->first].row == s->series[f->series].row;
-	default:
-		break;
-	}
-	if (to - from >= SHARED * (last - first))
-		return true;
-	/* The bins before and after are those in which it began and ended. */
-	return f->to - f->from <= 2 && to - from >= -1;
+	snprintf(key, size, "%u:%u", metric, row);
 }
 
-/* How far the value moved, relative to what is usual: 1 for twice as much. */
-static double size_of(const struct finding *f)
+static bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
 {
-	double usual = fabs((double)f->usual), moved = fabs((double)f->value - (double)f->usual);
+	char key[24];
 
-	return fmin(0.6 + 0.4 * log10(1 + 9 * (usual > 0 ? moved / usual : 1000)), 1.6);
+	key_of(metric, row, key, sizeof(key));
+	return names_get(&s->places, key, place);
 }
 
-static double gain(const struct incident_store *s, const struct finding *f)
+uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row)
 {
-	const struct incident_metric *m = &s->metric[s->series[f->series].metric];
-	double weight = f->kind == INCIDENT_RHYTHM ? 0.5 : 1;
+	uint32_t place;
+	char key[24];
 
-	if (m->fault == METRIC_NO_FAULT)
-		weight /= 1 + (double)f->recurs;
-	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
+	if (store_has(s, metric, row, &place))
+		return place;
+	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY)
+		return PM_NONE;
+	memory_room(&s->series, s->n_series, sizeof(*s->series));
+	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row };
+	more_bins(&s->series[s->n_series].v, 0, s->bins);
+	key_of(metric, row, key, sizeof(key));
+	memory_done(names_set(&s->places, key, s->n_series));
+	return s->n_series++;
 }
 
-/* What a series did then is said once: by the clearest of the stretches in which it was seen, which comes first. Each
- * further metric adds less to the score that is new, and further places of one metric nearly nothing. */
-static void add_to(struct group *g, const struct incident_store *s, const struct finding *f)
-{
-	const struct incident_row_series *of = &s->series[f->series];
-	const struct incident_metric *m = &s->metric[of->metric];
-	const struct incident_row *row = &s->row[of->row];
-	bool named = row->kind == PM_DEVICE || row->kind == PM_PMU || row->kind == PM_CGROUP;
-	struct incident *i = &g->i;
-	uint32_t k = 0;
+/* ---- laying out ---- */
 
-	for (uint32_t n = 0; n < i->n_series; n++)
-		if (i->series[n].id == f->series)
-			return;
-	while (k < g->n_metrics && g->metric[k] != of->metric)
-		k++;
-	if (k == g->n_metrics && k < sizeof(g->metric) / sizeof(*g->metric)) {
-		g->metric[g->n_metrics++] = of->metric;
-		i->score += gain(s, f) / g->n_metrics;
-	}
-	if (i->n_all++ >= INCIDENT_SERIES)
-		return;
-	memory_room(&i->series, i->n_series, sizeof(*i->series));
-	i->series[i->n_series++] = (struct incident_series){
-		.id = f->series,
-		.metric = m->name,
-		.display = m->display,
-		.unit = m->amount ? !strcmp(m->unit, "1") ? "1/s" : m->unit : m->unit,
-		.label = row->label,
-		.device = named ? row->label : "",
-		.kind = row->kind,
-		.package = row->package,
-		.cpu = row->cpu,
-		.usual = (double)f->usual,
-		.value = (double)f->value,
-		.score = gain(s, f),
+static uint32_t find_metric(struct collect *c, const struct binding *b, const struct bound_metric *m)
+{
+	struct incident_store *s = c->s;
+	struct incident_metric *x;
+	uint32_t place;
+
+	if (names_get(&s->metrics, m->name, &place))
+		return place;
+	memory_room(&s->metric, s->n_metrics, sizeof(*s->metric));
+	x = &s->metric[s->n_metrics];
+	*x = (struct incident_metric){
+		.name = memory_format("%s%c%s%c%s", m->name, 0, m->display, 0, m->about->unit),
+		.amount = metric_is_amount(b, m, c->places->model),
+		.fault = m->counter ? c->fault[m->counter] : m->fault,
 	};
+	x->counts = !strcmp(m->about->unit, "1/s") || (!strcmp(m->about->unit, "1") && x->amount);
+	x->display = x->name + strlen(m->name) + 1;
+	x->unit = x->display + strlen(m->display) + 1;
+	memory_done(names_set(&s->metrics, m->name, s->n_metrics));
+	return s->n_metrics++;
 }
 
-static void end_group(struct group *g, const struct incident_store *s)
+static uint32_t find_row(struct collect *c, const struct place *p)
 {
-	struct incident *i = &g->i;
+	struct incident_store *s = c->s;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+	uint32_t place;
+	size_t kind;
 
-	i->from_s = s->from_s[g->from];
-	i->to_s = s->to_s[g->to ? g->to - 1 : 0];
-	i->every_s = (double)g->period * s->bin_s;
-	i->times = i->every_s > 0 ? (uint32_t)lround((i->to_s - i->from_s) / i->every_s) : 0;
-	i->score = g->usual ? 0 : i->score + 0.1 * log2(1 + i->n_all);
-	say_order(i);
+	buf_printf(&key, "%d:", (int)p->kind);
+	kind = key.len;
+	places_put_name(c->places, p, &key);
+	memory_whole(&key);
+	if (names_get(&s->rows, buf_str(&key), &place))
+		return place;
+	memory_room(&s->row, s->n_rows, sizeof(*s->row));
+	s->row[s->n_rows] = (struct incident_row){
+		.label = memory_text(buf_str(&key) + kind),
+		.kind = p->kind,
+		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
+		/* A core is named by its first CPU, as in tables. */
+		.cpu = p->kind == PM_CPU  ? p->cpu :
+		       p->kind == PM_CORE ? p->first_cpu :
+					    PM_NONE,
+	};
+	memory_done(names_set(&s->rows, buf_str(&key), s->n_rows));
+	return s->n_rows++;
 }
 
-static int by_rank(const void *a, const void *b)
+/* Whether the metric shows exactly what one counter says. */
+static uint32_t stands_for(const struct binding *b, const struct bound_metric *m)
 {
-	const struct incident *x = a, *y = b;
+	uint32_t counter = 0;
 
-	if (x->score != y->score)
-		return x->score < y->score ? 1 : -1;
-	return (x->from_s > y->from_s) - (x->from_s < y->from_s);
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &b->input[m->input[i]];
+
+		if (in->constant || in->duration)
+			continue;
+		if (in->more->op || in->n_counters != 1 || (counter && in->counter[0] != counter))
+			return 0;
+		counter = in->counter[0];
+	}
+	return counter;
 }
 
-/* Adjacent losses of one kind become one. */
-static void add_losses(const struct incident_store *s, struct incidents *out)
+/* Whether others say more than a metric: of CPUs, clocks always run, and util says whether they are busy or idle; how
+ * long a task or an idle state lasts at a time is anything on a machine that does little. */
+static bool says_less(const struct bound_metric *m)
 {
-	uint32_t first = out->n;
+	static const char *const of_cpus[] = { "cpus_utilized", "cpus_utilized_clock", "cpus_busy", "util.idle" };
 
-	for (uint32_t i = 0; i < s->n_losses && out->n < 2 * INCIDENTS_MOST; i++) {
-		const struct incident_loss *l = &s->loss[i];
-		double apart = l->text[0] ? TOGETHER_S : 10 * s->bin_s;
-		struct incident *last;
-		uint32_t at = out->n;
+	for (size_t i = 0; i < sizeof(of_cpus) / sizeof(*of_cpus) && m->kind == PM_CPU; i++)
+		if (!strcmp(of_cpus[i], m->name))
+			return true;
+	return !strcmp(m->name, "sched.slice") || !fnmatch("idle.*.duration", m->name, 0);
+}
 
-		while (at > first && strcmp(out->incident[at - 1].text, l->text) != 0)
-			at--;
-		last = at > first ? &out->incident[at - 1] : NULL;
-		if (last && l->from_s <= last->to_s + apart) {
-			last->to_s = fmax(last->to_s, l->to_s);
-			last->times += l->text[0] ? 1 : (uint32_t)l->ticks;
-		} else {
-			last = &out->incident[out->n++];
-			*last = (struct incident){ .kind = INCIDENT_LOSS,
-						   .from_s = l->from_s,
-						   .to_s = l->to_s,
-						   .times = l->text[0] ? 1 : (uint32_t)l->ticks,
-						   .text = memory_text(l->text) };
+static bool is_named(const struct incident *i, const char *metric)
+{
+	for (uint32_t k = 0; k < i->n_series; k++)
+		if (!strcmp(i->series[k].metric, metric))
+			return true;
+	return false;
+}
+
+/* Omits counters that a metric shows or that are computed from the same time, and registers whose bits are not an
+ * amount. */
+static void choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
+{
+	const struct binding *b = plan->binding;
+	const struct pm_model *m = plan->places->model;
+	SCOPED(scoped_free) bool *known = memory_new((size_t)m->n_counters + 1, sizeof(*known));
+
+	free(*wanted);
+	free(*fault);
+	*wanted = memory_new(b->n_metrics, sizeof(**wanted));
+	*fault = memory_new((size_t)m->n_counters + 1, sizeof(**fault));
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		const struct bound_metric *x = &b->metric[i];
+		uint32_t of = x->counter ? 0 : stands_for(b, x);
+
+		if (x->counter || x->absent || x->estimate || x->kind == PM_TASK || (of && known[of]) || says_less(x))
+			continue;
+		(*wanted)[i] = true;
+		if (of)
+			known[of] = true;
+		for (uint32_t k = 0; k < x->n_inputs; k++) {
+			const struct bound_input *in = &b->input[x->input[k]];
+
+			for (uint32_t n = 0; !in->constant && n < in->n_counters; n++) {
+				if (strchr("sm", pm_model_counter(m, in->counter[n])->unit[0]))
+					known[in->counter[n]] = true;
+				if (x->fault && !in->duration)
+					(*fault)[in->counter[n]] = x->fault;
+			}
 		}
-		last->score = l->text[0] ? 1.5 : fmin(0.4 + 0.25 * log2(1 + last->times), 3);
+	}
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		const struct bound_metric *x = &b->metric[i];
+		const struct pm_counter *k = x->counter ? pm_model_counter(m, x->counter) : NULL;
+
+		/* What is left of these says how they were read; and most of what the kernel counts of memory is a
+		 * part of something else. */
+		if (!k || known[k->id] || x->digits || !strcmp(k->source, "tasks") || !strcmp(k->source, "cgroups") ||
+		    k->type == PM_TEXT || k->type == PM_BYTES || k->semantics == PM_BITFIELD ||
+		    k->semantics == PM_STATE ||
+		    ((!strcmp(k->source, "vmstat") || !strcmp(k->source, "meminfo")) && !say_knows(x->name)))
+			continue;
+		(*wanted)[i] = true;
 	}
 }
 
-void merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
+bool incidents_within(const struct sink_plan *plan, const bool *shown)
 {
-	struct group *g = memory_new(GROUPS_MOST, sizeof(*g));
-	uint32_t n = 0;
+	SCOPED(scoped_free) bool *wanted = NULL;
+	SCOPED(scoped_free) uint8_t *fault = NULL;
+	bool within = true;
 
-	if (f->n)
-		qsort(f->f, f->n, sizeof(*f->f), by_score);
-	for (uint32_t i = 0; i < f->n; i++) {
-		struct group *to;
+	choose(plan, &wanted, &fault);
+	for (size_t i = 0; i < plan->binding->n_metrics && within; i++)
+		within = !wanted[i] || shown[i];
+	return within;
+}
 
-		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
-			continue;
-		for (to = g; to < g + n && !same_time(s, to, &f->f[i]);)
+static bool has_packages(const struct places *p)
+{
+	for (uint32_t i = 1; i < p->n; i++)
+		if (p->cpu[i].package != PM_NONE && p->cpu[i].package != p->cpu[0].package)
+			return true;
+	return false;
+}
+
+void incident_wish(struct sink_plan *plan, const bool *shown)
+{
+	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true, .sum_tasks = true };
+	static const struct sheet_config by_package = { .per = PM_PACKAGE, .sum_tasks = true };
+
+	plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_cpu, shown };
+	if (has_packages(plan->places))
+		plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_package, shown };
+}
+
+/* The approximate number of series: there are about as many metrics as counters. */
+static size_t cells_of(const struct pm_model *m)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_groups; i++)
+		n += m->group[i].flags & PM_GROUP_LIST ?
+			     m->group[i].n_counters :
+			     (size_t)m->group[i].n_counters * (m->group[i].n_instances + 1);
+	return n;
+}
+
+static int plan(struct sink *sink, struct sink_plan *plan)
+{
+	struct collect *c = (struct collect *)sink;
+
+	c->places = plan->places;
+	c->s->tasks |= pm_model_counter_named(plan->places->model, "tasks.user") != NULL;
+	choose(plan, &c->wanted, &c->fault);
+	for (size_t i = 0; i < plan->binding->n_metrics && c->only; i++)
+		c->wanted[i] &= is_named(c->only, plan->binding->metric[i].name);
+	incident_wish(plan, c->wanted);
+	return 0;
+}
+
+static const struct sheet_cell *count_of(const struct sheet *sheet, const struct sheet_row *row,
+					 const struct bound_metric *mean)
+{
+	for (uint32_t k = 0; k < row->n_cells && mean->about->requests; k++)
+		if (!strcmp(sheet->column[row->cell[k].column].metric->name, mean->about->requests))
+			return &row->cell[k];
+	return NULL;
+}
+
+static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
+{
+	struct collect *c = (struct collect *)sink;
+	size_t cells = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t r = 0; r < sheet[i].n_rows; r++)
+			cells += sheet[i].row[r].n_cells;
+	free(c->drawn);
+	c->n_drawn = 0;
+	c->drawn = memory_new(cells, sizeof(*c->drawn));
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t r = 0; r < sheet[i].n_rows; r++) {
+			const struct sheet_row *from = &sheet[i].row[r];
+			bool only = c->places->n == 1 && from->place.kind == PM_CPU;
+			uint32_t row = find_row(c, &from->place), series;
+
+			for (uint32_t k = 0; k < from->n_cells; k++) {
+				const struct bound_metric *m = sheet[i].column[from->cell[k].column].metric;
+				uint32_t metric = find_metric(c, sheet[i].binding, m);
+
+				/* What the only CPU does, the system does, whose row is the first. */
+				if (only && c->s->row[0].kind == PM_SYSTEM && store_has(c->s, metric, 0, &series))
+					continue;
+				series = store_series(c->s, metric, row);
+				if (series != PM_NONE)
+					c->drawn[c->n_drawn++] =
+						(struct drawn){ &from->cell[k], count_of(&sheet[i], from, m),
+								series };
+			}
+		}
+	return 0;
+}
+
+/* ---- intervals ---- */
+
+/* Milliseconds per request, where a few requests took next to no time together: their mean says nothing. */
+static bool says_nothing(double mean, double rate, double seconds)
+{
+	return rate * seconds < REQUESTS_FEW && rate * mean < 1000 * TIME_LITTLE;
+}
+
+/* Series by series, because the values of each are adjacent, here and there. */
+static void put_values(struct collect *c, const struct interval *interval, size_t n, uint32_t bin)
+{
+	for (size_t i = 0; i < c->n_drawn; i++) {
+		const struct value *v = c->drawn[i].cell->value;
+		const struct value *of = c->drawn[i].count ? c->drawn[i].count->value : NULL;
+		const struct incident_row_series *x = &c->s->series[c->drawn[i].series];
+		bool amount = c->s->metric[x->metric].amount;
+		float *to = &x->v[bin];
+
+		for (size_t k = 0; k < n; k++) {
+			double seconds = (double)interval[k].duration_ns / 1e9,
+			       d = amount ? v[k].v / seconds : v[k].v;
+
+			if (!interval[k].duration_ns)
+				continue;
+			if (!v[k].reason && isfinite(d) && !(of && says_nothing(d, of[k].v, seconds)))
+				*to = (float)d;
 			to++;
-		if (to == g + GROUPS_MOST)
-			continue;
-		if (to == g + n) {
-			n++;
-			*to = (struct group){ .i.kind = f->f[i].kind,
-					      .first = f->f[i].series,
-					      .from = f->f[i].from,
-					      .to = f->f[i].to,
-					      .period = f->f[i].period,
-					      .most = f->f[i].score,
-					      .usual = true };
 		}
-		if (f->f[i].kind == INCIDENT_RHYTHM && f->f[i].period * 1.5F < to->period)
-			to->period = f->f[i].period;
-		to->usual &= gain(s, &f->f[i]) == 0 ||
-			     (to->i.n_all && (f->f[i].recurs > 1 || f->f[i].score < NEARLY * to->most));
-		add_to(to, s, &f->f[i]);
 	}
-	for (uint32_t i = 0; i < n; i++)
-		end_group(&g[i], s);
-	if (n)
-		qsort(g, n, sizeof(*g), by_rank);
-	out->incident = memory_new((size_t)3 * INCIDENTS_MOST, sizeof(*out->incident));
-	for (uint32_t i = 0; i < n; i++)
-		if (out->n < INCIDENTS_MOST)
-			out->incident[out->n++] = g[i].i;
-		else
-			free(g[i].i.series);
-	add_losses(s, out);
-	if (out->n)
-		qsort(out->incident, out->n, sizeof(*out->incident), by_rank);
-	free(g);
 }
+
+static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
+{
+	struct collect *c = (struct collect *)sink;
+	struct incident_store *s = c->s;
+	uint32_t first = s->used;
+
+	if (n && !c->origin_ns) {
+		c->origin_ns = interval->from_ns;
+		if (interval->wall_ns) {
+			int64_t wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+			double at_s;
+
+			c->start_wall_ns = c->start_wall_ns ? c->start_wall_ns : wall_ns;
+			at_s = (double)(wall_ns - c->start_wall_ns) / 1e9;
+			c->back |= at_s < c->shift_s - 1;
+			/* What lies between two recordings counts as time. */
+			c->shift_s = fmax(c->shift_s, at_s);
+		}
+	}
+	for (size_t k = 0; k < n; k++) {
+		if (!interval[k].duration_ns)
+			continue;
+		if (s->used == s->bins)
+			store_bins(s, 2 * s->bins);
+		s->from_s[s->used] = c->shift_s + (double)(int64_t)(interval[k].from_ns - c->origin_ns) / 1e9;
+		c->end_s = c->shift_s + (double)(int64_t)(interval[k].to_ns - c->origin_ns) / 1e9;
+		s->to_s[s->used++] = c->end_s;
+	}
+	put_values(c, interval, n, first);
+	return 0;
+}
+
+/* ---- what is lost ---- */
+
+/* What precedes the first interval counts as its beginning. */
+static double seconds_at(const struct collect *c, uint64_t ns)
+{
+	return c->shift_s + (c->origin_ns && ns > c->origin_ns ? (double)(ns - c->origin_ns) / 1e9 : 0);
+}
+
+static void lose(struct collect *c, uint64_t from_ns, uint64_t to_ns, uint64_t ticks, const char *text)
+{
+	struct incident_store *s = c->s;
+	struct incident_loss loss = { .from_s = seconds_at(c, from_ns),
+				      .to_s = seconds_at(c, to_ns),
+				      .ticks = ticks };
+
+	if (s->n_losses == LOSSES_MOST)
+		return;
+	loss.text = memory_text(text);
+	memory_room(&s->loss, s->n_losses, sizeof(*s->loss));
+	s->loss[s->n_losses++] = loss;
+}
+
+static void event(struct sink *sink, const struct pm_event *e)
+{
+	static const char *const what[] = { [PM_EVENT_SUSPEND] = "the machine slept",
+					    [PM_EVENT_CLOCK_STEP] = "the clock was set",
+					    [PM_EVENT_CPU_OFFLINE] = "a CPU went offline",
+					    [PM_EVENT_FAILED] = "a source stopped delivering" };
+	struct collect *c = (struct collect *)sink;
+	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
+	uint64_t cpu = pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, UINT64_MAX);
+	uint64_t ticks = pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0), to_ns = e->time_ns;
+	uint64_t interval = pm_map_u64(&pm_reader_model(sink->reader)->header, PM_HEADER_INTERVAL, 0);
+	char text[48];
+
+	if (e->type == PM_EVENT_LOST) {
+		/* A recorder may tell only when it began, and how many. */
+		if (to_ns <= since)
+			to_ns = since + (uint64_t)fmin((double)ticks * (double)interval, 1e18);
+		lose(c, since < e->time_ns ? since : e->time_ns, to_ns, ticks, "");
+	} else if (e->type == PM_EVENT_CPU_OFFLINE && cpu != UINT64_MAX) {
+		snprintf(text, sizeof(text), "CPU %llu went offline", (unsigned long long)cpu);
+		lose(c, e->time_ns, e->time_ns, 0, text);
+	} else if (e->type < sizeof(what) / sizeof(*what) && what[e->type]) {
+		lose(c, e->time_ns, e->time_ns, 0, what[e->type]);
+	}
+}
+
+static int end(struct sink *sink)
+{
+	struct collect *c = (struct collect *)sink;
+	size_t n;
+	const struct pm_damage *d = pm_reader_damage(sink->reader, &n);
+
+	for (; c->damages < n; c->damages++)
+		if (d[c->damages].from_ns && !d[c->damages].harmless && d[c->damages].kind != PM_DAMAGE_NO_END &&
+		    d[c->damages].kind != PM_DAMAGE_CUT)
+			lose(c, d[c->damages].from_ns,
+			     d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, 0,
+			     "the recording is damaged");
+	memory_room(&c->s->start, c->s->recordings, sizeof(*c->s->start));
+	c->s->start[c->s->recordings++] = (struct incident_start){ c->shift_s, c->origin_ns };
+	c->shift_s = c->end_s;
+	c->origin_ns = 0;
+	return 0;
+}
+
+static const struct sink_ops ops = {
+	.plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
+};
+
+/* Chooses the bins: a recording that has more intervals is read in longer ones. */
+static int choose_bins(struct incident_store *s, struct pipeline_config *config, struct pm_reader *whole,
+		       const char *path, struct error *e)
+{
+	struct pm_reader *reader;
+	struct pm_item item = { 0 };
+	struct pm_extent x;
+	uint64_t interval;
+	uint32_t most;
+	int r = pm_reader_extent(whole, &x);
+
+	/* A stream has no extent, nor have some damaged files. */
+	if (r == -EIO || r == -ENOMEM)
+		return input_failed(e, r, &item, "reading");
+	store_bins(s, BINS_LEAST);
+	if (r)
+		return 0;
+	if ((r = input_open(&reader, path, false, e)))
+		return r;
+	do
+		r = pm_reader_next(reader, &item);
+	while (r == 1 && item.kind != PM_ITEM_CHUNK);
+	interval = pm_map_u64(&pm_reader_model(reader)->header, PM_HEADER_INTERVAL, 0);
+	most = bins_for(cells_of(pm_reader_model(reader)));
+	if (x.snapshots > most && x.to_ns > x.from_ns) {
+		s->per_bin = (uint32_t)((x.snapshots + most - 1) / most);
+		config->mode = PIPELINE_EVERY;
+		config->every_ns = s->per_bin * (interval ? interval : (x.to_ns - x.from_ns) / (x.snapshots - 1));
+	}
+	pm_reader_close(reader);
+	if (r < 0)
+		return input_failed(e, r, &item, "reading");
+	if (x.snapshots > BINS_LEAST)
+		store_bins(s, x.snapshots < most ? (uint32_t)x.snapshots : most);
+	return 0;
+}
+
+/* `only`: the incident whose metrics are read, interval by interval; NULL: all. */
+static int collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
+		   const struct pipeline_config *config, const struct pipeline_part *along,
+		   const struct incident *only, struct error *e)
+{
+	struct pipeline_config own = *config;
+	struct collect c = { .sink.ops = &ops, .s = s, .only = only };
+	struct pipeline_part part[2] = { { &own, &c.sink, &found->result } };
+	struct pm_reader *reader;
+	int err;
+
+	own.mode = PIPELINE_EACH;
+	own.bind.rate = true;
+	own.selection = (struct selection){ 0 };
+	if (along)
+		part[1] = *along;
+	if ((err = input_open_as(&reader, path, name, e)))
+		return err;
+	s->per_bin = 1;
+	if (only)
+		store_bins(s, EXACT_MOST);
+	else
+		err = choose_bins(s, &own, reader, path, e);
+	err = err ? err : pipeline_run_all(part, along ? 2 : 1, reader, e);
+	if (err)
+		error_prefix(e, "%s", name);
+	s->joined = own.mode == PIPELINE_EVERY;
+	found->start_wall_ns = c.back ? 0 : c.start_wall_ns;
+	found->duration_s = c.end_s;
+	free(c.wanted);
+	free(c.fault);
+	free(c.drawn);
+	pm_reader_close(reader);
+	return err;
+}
+
+int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
+		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e)
+{
+	return collect(s, found, path, name, config, along, NULL, e);
+}
+
+/* ---- exact times ---- */
+
+/* The stretch in which the values, of the series of the store in `of`, are nearer to the extreme one than to what is
+ * usual. */
+static void find_times(const struct incident_store *s, const float *const *of, double shift_s, struct incident *i)
+{
+	double sign = i->series->value < i->series->usual ? -1 : 1, top[3] = { 0 }, half;
+	struct best_run run = { 0 };
+
+	for (uint32_t k = 0; k < s->used && of[0]; k++) {
+		double d = sign * ((double)of[0][k] - i->series->usual);
+
+		for (int t = 0; t < 3; t++)
+			if (d > top[t]) {
+				memmove(&top[t + 1], &top[t], (size_t)(2 - t) * sizeof(*top));
+				top[t] = d;
+				break;
+			}
+	}
+	half = fmax(top[2] > 0 ? (top[0] + top[1] + top[2]) / 6 : top[0] / 2, top[0] / 4);
+	for (uint32_t k = 0; k < s->used && of[0]; k++)
+		best_run_add(&run, k, isnan(of[0][k]) ? 0 : sign * ((double)of[0][k] - i->series->usual) - half);
+	if (!run.to)
+		return;
+	i->from_s = fmax(shift_s + s->from_s[run.from], 0);
+	i->to_s = shift_s + s->to_s[run.to - 1];
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		double sum = 0;
+		uint32_t n = 0;
+
+		for (uint32_t b = run.from; b < run.to && of[k]; b++)
+			if (!isnan(of[k][b])) {
+				sum += (double)of[k][b];
+				n++;
+			}
+		if (n)
+			i->series[k].value = sum / n;
+	}
+}
+
+int store_refine(const struct incident_store *whole, struct incident *i, const char *path,
+		 const struct pipeline_config *config, struct error *e)
+{
+	struct incident_store s = { 0 };
+	struct incidents found = { 0 };
+	struct pipeline_config own = *config;
+	const float *of[INCIDENT_SERIES] = { 0 };
+	double from = (double)whole->start->origin_ns + (i->from_s - whole->bin_s) * 1e9;
+	uint32_t metric, row, place;
+	int err;
+
+	if (i->to_s - i->from_s > BINS_EXACT * whole->bin_s ||
+	    (i->to_s - i->from_s + 2 * whole->bin_s) / whole->bin_s * whole->per_bin > EXACT_MOST)
+		return 0;
+	own.since = (struct moment){ MOMENT_MONOTONIC, from > 1 ? (uint64_t)from : 1 };
+	own.until = (struct moment){ MOMENT_MONOTONIC,
+				     whole->start->origin_ns + (uint64_t)((i->to_s + whole->bin_s) * 1e9) + 1 };
+	err = collect(&s, &found, path, path, &own, NULL, i, e);
+	for (uint32_t k = 0; k < i->n_series && !err; k++) {
+		SCOPED(buf_release) struct buf key = BUF_INIT;
+
+		buf_printf(&key, "%d:%s", (int)i->series[k].kind, i->series[k].label);
+		if (names_get(&s.metrics, i->series[k].metric, &metric) && names_get(&s.rows, buf_str(&key), &row) &&
+		    store_has(&s, metric, row, &place))
+			of[k] = s.series[place].v;
+	}
+	if (!err && s.recordings)
+		find_times(&s, of, (double)(int64_t)(s.start->origin_ns - whole->start->origin_ns) / 1e9, i);
+	pipeline_result_release(&found.result);
+	store_release(&s);
+	return err;
+}
+
+/* ---- all of it ---- */
 
 static void forget_from(struct incidents *found, uint32_t n)
 {
