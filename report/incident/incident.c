@@ -48,8 +48,10 @@ void store_release(struct incident_store *s)
 {
 	for (uint32_t i = 0; i < s->n_metrics; i++)
 		free(s->metric[i].name);
-	for (uint32_t i = 0; i < s->n_rows; i++)
+	for (uint32_t i = 0; i < s->n_rows; i++) {
 		free(s->row[i].label);
+		free(s->row[i].series);
+	}
 	for (uint32_t i = 0; i < s->n_series; i++)
 		free(s->series[i].v);
 	for (uint32_t i = 0; i < s->n_losses; i++)
@@ -63,7 +65,6 @@ void store_release(struct incident_store *s)
 	free(s->to_s);
 	names_release(&s->metrics);
 	names_release(&s->rows);
-	names_release(&s->places);
 	*s = (struct incident_store){ 0 };
 }
 
@@ -90,34 +91,27 @@ void store_bins(struct incident_store *s, uint32_t bins)
 	s->bins = bins;
 }
 
-static void key_of(uint32_t metric, uint32_t row, char *key, size_t size)
+/* The place of a series, from 1 on; 0: there is none. */
+static uint32_t place_of(const struct incident_store *s, uint32_t metric, uint32_t row)
 {
-	snprintf(key, size, "%u:%u", metric, row);
-}
-
-static bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
-{
-	char key[24];
-
-	key_of(metric, row, key, sizeof(key));
-	return names_get(&s->places, key, place);
+	return metric < s->row[row].room ? s->row[row].series[metric] : 0;
 }
 
 uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row)
 {
-	uint32_t place;
-	char key[24];
+	struct incident_row *r = &s->row[row];
+	uint32_t place = place_of(s, metric, row);
 
-	if (store_has(s, metric, row, &place))
-		return place;
+	if (place)
+		return place - 1;
 	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY)
 		return PM_NONE;
 	memory_room(&s->series, s->n_series, sizeof(*s->series));
 	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row };
 	more_bins(&s->series[s->n_series].v, 0, s->bins);
-	key_of(metric, row, key, sizeof(key));
-	memory_done(names_set(&s->places, key, s->n_series));
-	return s->n_series++;
+	memory_hold(&r->series, &r->room, (size_t)metric + 1, sizeof(*r->series));
+	r->series[metric] = ++s->n_series;
+	return s->n_series - 1;
 }
 
 /* ---- laying out ---- */
@@ -334,14 +328,14 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 		for (uint32_t r = 0; r < sheet[i].n_rows; r++) {
 			const struct sheet_row *from = &sheet[i].row[r];
 			bool only = c->places->n == 1 && from->place.kind == PM_CPU;
-			uint32_t row = find_row(c, &from->place), series;
+			uint32_t row = find_row(c, &from->place);
 
 			for (uint32_t k = 0; k < from->n_cells; k++) {
 				const struct bound_metric *m = sheet[i].column[from->cell[k].column].metric;
-				uint32_t metric = find_metric(c, sheet[i].binding, m);
+				uint32_t metric = find_metric(c, sheet[i].binding, m), series;
 
 				/* What the only CPU does, the system does, whose row is the first. */
-				if (only && c->s->row[0].kind == PM_SYSTEM && store_has(c->s, metric, 0, &series))
+				if (only && c->s->row[0].kind == PM_SYSTEM && place_of(c->s, metric, 0))
 					continue;
 				series = store_series(c->s, metric, row);
 				if (series != PM_NONE)
@@ -524,10 +518,9 @@ static int choose_bins(struct incident_store *s, struct pipeline_config *config,
 	return 0;
 }
 
-/* `only`: the incident whose metrics are read, interval by interval; NULL: all. */
-static int collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		   const struct pipeline_config *config, const struct pipeline_part *along,
-		   const struct incident *only, struct error *e)
+int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
+		  const struct pipeline_config *config, const struct pipeline_part *along,
+		  const struct incident *only, struct error *e)
 {
 	struct pipeline_config own = *config;
 	struct collect c = { .sink.ops = &ops, .s = s, .only = only };
@@ -558,12 +551,6 @@ static int collect(struct incident_store *s, struct incidents *found, const char
 	free(c.drawn);
 	pm_reader_close(reader);
 	return err;
-}
-
-int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e)
-{
-	return collect(s, found, path, name, config, along, NULL, e);
 }
 
 /* ---- exact times ---- */
@@ -614,7 +601,7 @@ int store_refine(const struct incident_store *whole, struct incident *i, const c
 	struct pipeline_config own = *config;
 	const float *of[INCIDENT_SERIES] = { 0 };
 	double from = (double)whole->start->origin_ns + (i->from_s - whole->bin_s) * 1e9;
-	uint32_t metric, row, place;
+	uint32_t metric, row;
 	int err;
 
 	if (i->to_s - i->from_s > BINS_EXACT * whole->bin_s ||
@@ -623,14 +610,14 @@ int store_refine(const struct incident_store *whole, struct incident *i, const c
 	own.since = (struct moment){ MOMENT_MONOTONIC, from > 1 ? (uint64_t)from : 1 };
 	own.until = (struct moment){ MOMENT_MONOTONIC,
 				     whole->start->origin_ns + (uint64_t)((i->to_s + whole->bin_s) * 1e9) + 1 };
-	err = collect(&s, &found, path, path, &own, NULL, i, e);
+	err = store_collect(&s, &found, path, path, &own, NULL, i, e);
 	for (uint32_t k = 0; k < i->n_series && !err; k++) {
 		SCOPED(buf_release) struct buf key = BUF_INIT;
 
 		buf_printf(&key, "%d:%s", (int)i->series[k].kind, i->series[k].label);
 		if (names_get(&s.metrics, i->series[k].metric, &metric) && names_get(&s.rows, buf_str(&key), &row) &&
-		    store_has(&s, metric, row, &place))
-			of[k] = s.series[place].v;
+		    place_of(&s, metric, row))
+			of[k] = s.series[place_of(&s, metric, row) - 1].v;
 	}
 	if (!err && s.recordings)
 		find_times(&s, of, (double)(int64_t)(s.start->origin_ns - whole->start->origin_ns) / 1e9, i);
@@ -674,7 +661,7 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
 	int err;
 
 	*found = (struct incidents){ .store = s };
-	err = store_collect(s, found, path, name, config, along, e);
+	err = store_collect(s, found, path, name, config, along, NULL, e);
 	if (!err) {
 		scan_all(s, &f);
 		merge_all(s, &f, found);

@@ -17,6 +17,7 @@ struct incident_row {
 	char *label; /* owned: "CPU 3"; "" for the system */
 	enum pm_kind kind;
 	uint32_t package, cpu;
+	uint32_t *series, room; /* owned: by metric, the place of its series, from 1 on */
 };
 struct incident_row_series {
 	uint32_t metric, row;
@@ -49,19 +50,19 @@ struct incident_store {
 	uint32_t bins, used; /* bins there is room for; and those that are filled */
 	uint32_t per_bin;    /* intervals of the recorder that are one bin */
 	struct names metrics, rows;
-	struct names places; /* of series, by "metric:row" */
-	double bin_s;        /* mean length of a bin */
-	bool joined;         /* a bin is more than one interval of the recorder */
-	bool tasks;          /* they were recorded */
+	double bin_s; /* mean length of a bin */
+	bool joined;  /* a bin is more than one interval of the recorder */
+	bool tasks;   /* they were recorded */
 };
 void store_release(struct incident_store *s);
 /* Makes room for more bins. */
 void store_bins(struct incident_store *s, uint32_t bins);
 /* The place of a series, added if new; PM_NONE: there is no room. */
 uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row);
-/* Reads the recording. */
+/* Reads the recording. `only`: the incident whose metrics are read, interval by interval; NULL: all. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e);
+		  const struct pipeline_config *config, const struct pipeline_part *along,
+		  const struct incident *only, struct error *e);
 /* Reads the time of an incident again, interval by interval, for its exact beginning and end. */
 int store_refine(const struct incident_store *whole, struct incident *i, const char *path,
 		 const struct pipeline_config *config, struct error *e);
