@@ -216,6 +216,8 @@ static inline bool diff_open(const struct diff_result *x)
 {
 	return x->v.kind == VERDICT_INCONCLUSIVE || x->v.kind == VERDICT_ABSENT || x->v.capped;
 }
+/* The remark that all results have, which is then said once; NULL: there is none. */
+const char *diff_why_of_all(const struct diff_results *all);
 /* What its verdict counts: runs or boots. */
 static inline const char *diff_unit(const struct diff_result *x)
 {

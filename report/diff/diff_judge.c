@@ -271,6 +271,14 @@ static void judge_level(struct diff_results *out, const struct diff_data *d, con
 		qsort(x, n, sizeof(*x), compare_results);
 }
 
+const char *diff_why_of_all(const struct diff_results *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!all->result[i].why[0] || strcmp(all->result[i].why, all->result[0].why))
+			return NULL;
+	return all->n > 1 ? all->result[0].why : NULL;
+}
+
 static void conclude(struct diff_results *out, const struct diff_options *o)
 {
 	size_t open = 0, decided = 0;

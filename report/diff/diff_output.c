@@ -368,15 +368,6 @@ static void put_column(struct buf *out, int column, const struct diff_result *r,
 		buf_addch(out, '-');
 }
 
-/* What applies to every value is said once, below them. */
-static const char *why_of_all(const struct diff_results *all)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (!all->result[i].why[0] || strcmp(all->result[i].why, all->result[0].why))
-			return NULL;
-	return all->n > 1 ? all->result[0].why : NULL;
-}
-
 static void put_differences(const struct diff_report *x, bool markdown, struct buf *out)
 {
 	static const char *const head[] = { "DIFFERS", "BASE", "NEW" };
@@ -437,7 +428,7 @@ static void put_results(const struct diff_report *x, bool markdown, const char *
 
 static void print_text(const struct diff_report *x, bool markdown, struct buf *out)
 {
-	const char *why_all = why_of_all(x->results);
+	const char *why_all = diff_why_of_all(x->results);
 
 	if (markdown)
 		buf_printf(out, "### pmrep diff%s\n\n",

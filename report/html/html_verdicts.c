@@ -67,15 +67,6 @@ static void put_differences(struct buf *out, const struct diff_environment *env)
 	buf_addstr(out, "</ul></div>\n");
 }
 
-/* What applies to every verdict is said once; "" if they differ. */
-static const char *common_why(const struct diff_results *results)
-{
-	for (size_t i = 1; i < results->n; i++)
-		if (strcmp(results->result[i].why, results->result[0].why))
-			return "";
-	return results->n ? results->result[0].why : "";
-}
-
 /* "2 regressed, 1 improved, 14 the same": of all metrics with a better direction. */
 static void put_counts(struct buf *out, const struct diff_results *results)
 {
@@ -99,13 +90,13 @@ static void put_counts(struct buf *out, const struct diff_results *results)
 
 static void put_results(struct buf *out, const struct diff_results *results, struct buf *counts)
 {
-	const char *why = common_why(results);
+	const char *why = diff_why_of_all(results);
 
 	put_counts(counts, results);
 	if (counts->len)
 		buf_printf(out, "<p><strong>Of the metrics that have a better direction: %s.</strong></p>\n",
 			   buf_str(counts));
-	if (why[0])
+	if (why)
 		html_put(out, "<p>Of all of them: %s.</p>\n", why);
 	buf_addstr(out, "<p class=hint>The first recording is the base. A change counts only if its interval lies "
 			"beyond the metric's margin. A single run per side shows how values vary within it, "
@@ -116,9 +107,9 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 			"<th scope=col class=n>Base</th><th scope=col class=n>New</th><th scope=col>Unit</th>"
 			"<th scope=col class=n>Change</th>"
 			"<th scope=col class=n>95 % interval</th>");
-	buf_addstr(out, why[0] ? "</tr></thead><tbody>\n" : "<th scope=col>Why</th></tr></thead><tbody>\n");
+	buf_addstr(out, why ? "</tr></thead><tbody>\n" : "<th scope=col>Why</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < results->n; i++)
-		put_result(out, &results->result[i], !why[0]);
+		put_result(out, &results->result[i], !why);
 	buf_addstr(out, "</tbody></table></div>\n");
 }
 
