@@ -64,7 +64,7 @@ static int compare(const void *a, const void *b)
 struct topology_counts topology_count(const struct pm_topology *t)
 {
 	uint32_t(*key)[3] = memory_new(t->n, sizeof(*key));
-	struct topology_counts c = { .types = t->n_types };
+	struct topology_counts c = { 0 };
 
 	for (size_t level = 0; level < sizeof(levels) / sizeof(*levels); level++) {
 		uint32_t n = 0, distinct = 0, last = PM_NONE;

@@ -12,7 +12,6 @@ struct topology_counts {
 	uint32_t cpus, offline, cores, clusters, dies, packages, nodes;
 	uint32_t threads, threads_least; /* of the fullest and of the emptiest core; 0: no core is known */
 	uint32_t cache[PM_CACHES];
-	uint32_t types;
 };
 struct topology_counts topology_count(const struct pm_topology *t);
 /* Appends "8 CPUs, 4 cores, 1 package, 1 node", as far as they are known. */
