@@ -67,8 +67,9 @@
 #define RHYTHM_TIMES 5
 #define JITTER       0.06 /* of the distance */
 #define MISSED       1    /* beats in a row */
-#define APART        5    /* bins between beats, at least */
-#define BEAT         3    /* bins on both sides that may belong to a beat */
+#define BEATS        512
+#define APART        5 /* bins between beats, at least */
+#define BEAT         3 /* bins on both sides that may belong to a beat */
 
 #define COMMON_LEAST 6 /* of which one is little */
 #define PEERS_LEAST  4
@@ -822,83 +823,93 @@ static void judge(struct scan *x, struct family *f, enum side side, uint32_t l, 
 
 struct rhythm {
 	double period;         /* bins */
-	uint32_t at[PEAKS], n; /* bins of its beats */
+	uint32_t at[BEATS], n; /* bins of its beats, ascending */
 };
 
-static int by_time(const void *a, const void *b)
+/* Finds the peaks that are not much smaller than the largest ones. */
+static void find_beats(const struct scan *x, const struct peak *bin, struct rhythm *r)
 {
-	const struct peak *x = a, *y = b;
+	struct peak top[RHYTHM_TIMES];
+	uint32_t n = peaks_apart(x, bin, 0, APART - 2, top, RHYTHM_TIMES);
+	double least = n == RHYTHM_TIMES ? fmax(MEMBER, (double)top[n - 1].size / 2) : INFINITY;
 
-	return (x->from > y->from) - (x->from < y->from);
+	r->n = 0;
+	for (uint32_t b = 0; b < x->s->used && r->n < BEATS; b++) {
+		uint32_t last = r->n ? r->at[r->n - 1] : 0;
+
+		if ((double)bin[b].size < least)
+			continue;
+		if (!r->n || b >= last + APART)
+			r->at[r->n++] = b;
+		else if (bin[b].size > bin[last].size)
+			r->at[r->n - 1] = b;
+	}
 }
 
-/* Of n peaks in order of time, those that are `period` or twice that apart, give or take `reach`. Returns the evidence
- * for a rhythm: minus the logarithm of the probability that so many are by chance. */
-static double find_beats(const struct peak *peak, uint32_t n, double period, double reach, struct rhythm *r)
+/* Keeps the beats that are `period` or twice that apart, give or take `reach`. Returns the evidence for a rhythm: minus
+ * the logarithm of the probability that so many are by chance. */
+static double keep_beats(struct rhythm *r, double period, double reach)
 {
 	double chance = fmin((2 * reach + 1) / period / 2, 0.9), sum = 0, times = 0;
-	uint32_t regular = 0;
+	uint32_t regular = 0, all = r->n;
+	bool kept = false;
 
-	*r = (struct rhythm){ 0 };
-	for (uint32_t i = 1; i < n; i++) {
-		double gap = (double)peak[i].from - peak[i - 1].from, beats = round(gap / period);
+	r->n = 0;
+	for (uint32_t i = 1; i < all; i++) {
+		uint32_t before = r->at[i - 1];
+		double gap = (double)r->at[i] - before, beats = round(gap / period);
+		bool good = beats >= 1 && beats <= 1 + MISSED && fabs(gap - beats * period) <= reach;
 
-		if (beats < 1 || beats > 1 + MISSED || fabs(gap - beats * period) > reach)
-			continue;
-		if (!r->n || r->at[r->n - 1] != peak[i - 1].from)
-			r->at[r->n++] = peak[i - 1].from;
-		r->at[r->n++] = peak[i].from;
-		sum += gap;
-		times += beats;
-		regular++;
+		if (kept || good)
+			r->at[r->n++] = before;
+		kept = good;
+		sum += good ? gap : 0;
+		times += good ? beats : 0;
+		regular += good;
 	}
+	if (kept)
+		r->at[r->n++] = r->at[all - 1];
 	r->period = regular ? sum / times : 0;
-	return (1 - (double)regular) * log(chance) - lgamma(n) + lgamma(regular + 1) + lgamma(n - regular);
+	return (1 - (double)regular) * log(chance) - lgamma(all) + lgamma(regular + 1) + lgamma(all - regular);
 }
 
 /* Finds what repeats at a fixed distance, reports it, and leaves the rest. False: nothing repeats. */
 static bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
 {
 	const struct peak *bin = f->peak[side][0];
-	struct peak peak[PEAKS];
-	struct rhythm r = { 0 }, now;
-	uint32_t n = peaks_apart(x, bin, 0, APART - 2, peak, PEAKS), series, times = 0, first = x->s->used, last = 0;
-	double size = 0, value = 0, least = fmax(MEMBER, n ? (double)peak[n / 4].size / 2 : 0), evidence = 0;
+	uint32_t series, times = 0;
+	struct rhythm all, r = { 0 };
+	double size = 0, value = 0, evidence = 0, gap;
 
-	while (n && (double)peak[n - 1].size < least)
-		n--;
-	if (n < RHYTHM_TIMES)
+	find_beats(x, bin, &all);
+	if (all.n < RHYTHM_TIMES)
 		return false;
-	qsort(peak, n, sizeof(*peak), by_time);
-	for (uint32_t i = 1; i < n; i++)
-		x->work[i - 1] = (double)peak[i].from - peak[i - 1].from;
-	value = statistics_median(x->work, n - 1);
+	for (uint32_t i = 1; i < all.n; i++)
+		x->work[i - 1] = (double)all.at[i] - all.at[i - 1];
+	gap = statistics_median(x->work, all.n - 1);
 	for (int wide = 0; wide < 2; wide++) {
-		double beats = find_beats(peak, n, value, wide ? JITTER * value : 1, &now);
+		struct rhythm now = all;
+		double beats = keep_beats(&now, gap, wide ? JITTER * gap : 1);
 
-		if (beats > evidence && now.n >= RHYTHM_TIMES && now.period >= APART &&
-		    now.n * now.period >= x->s->used / 2.0) {
+		if (beats > evidence && now.n >= RHYTHM_TIMES && now.n * now.period >= x->s->used / 2.0) {
 			evidence = beats;
 			r = now;
 		}
 	}
 	if (evidence < log(tests * x->s->used / WRONG))
 		return false;
-	value = 0;
 	series = bin[r.at[0]].series;
 	for (uint32_t i = 0; i < r.n; i++) {
 		double v = (double)x->s->series[series].v[r.at[i]];
 
 		size += (double)bin[r.at[i]].size / sqrt(r.n);
-		first = r.at[i] < first ? r.at[i] : first;
-		last = r.at[i] > last ? r.at[i] : last;
 		value += isnan(v) ? 0 : v;
 		times += !isnan(v);
 	}
 	report(x, (struct finding){ .series = series,
 				    .kind = INCIDENT_RHYTHM,
-				    .from = first,
-				    .to = last + 1,
+				    .from = r.at[0],
+				    .to = r.at[r.n - 1] + 1,
 				    .score = (float)(size / x->limit_least),
 				    .usual = (float)x->s->series[series].usual,
 				    .value = (float)(value / times),
