@@ -298,26 +298,6 @@ static void begin_stream(struct pass *p, uint32_t series, enum pm_kind kind, boo
 	p->stream[series].total = total;
 }
 
-/* "package 1 core 3"; a device, task or cgroup by its name. */
-static void put_where(struct buf *out, const struct places *places, const struct place *p)
-{
-	uint32_t number = place_number(p);
-
-	if (p->kind == PM_SYSTEM)
-		return;
-	if (*places_name(places, p)) {
-		places_put_name(places, p, out);
-		return;
-	}
-	/* A CPU or a node has a number of its own. Where there are several dies, cores are numbered in each. */
-	if (p->kind != PM_CPU && p->kind != PM_NODE && p->kind != PM_PACKAGE && p->package != PM_NONE)
-		buf_printf(out, "package %u", p->package);
-	if (p->kind == PM_CORE && p->die && p->die != PM_NONE)
-		buf_printf(out, " die %u", p->die);
-	if (number != PM_NONE)
-		buf_printf(out, "%s%s %u", out->len ? " " : "", pm_kind_name(p->kind), number);
-}
-
 /* The series of a metric at a place. */
 static uint32_t series_at(struct pass *p, const struct bound_metric *m, const struct place *place, char *where)
 {
@@ -353,7 +333,7 @@ static void name_cells(struct pass *p, struct level *l, const struct sheet *shee
 		const struct sheet_row *row = &sheet->row[r];
 
 		buf_clear(&where);
-		put_where(&where, p->places, &row->place);
+		places_put_name(p->places, &row->place, &where);
 		memory_whole(&where);
 		for (uint32_t k = 0; k < row->n_cells; k++, n++) {
 			const struct bound_metric *m = sheet->column[row->cell[k].column].metric;

@@ -467,6 +467,9 @@ void places_put_name(const struct places *p, const struct place *place, struct b
 		buf_printf(out, "%s %u", place->kind == PM_CPU ? "CPU" : pm_kind_name(place->kind), number);
 	else
 		buf_addstr(out, places_name(p, place));
+	/* Where there are several dies, cores are numbered in each. */
+	if (place->kind == PM_CORE && place->die && place->die != PM_NONE)
+		buf_printf(out, " of die %u", place->die);
 	if ((twin || place->kind == PM_CORE || place->kind == PM_DIE || place->kind == PM_CLUSTER) &&
 	    place->package != PM_NONE)
 		buf_printf(out, " of package %u", place->package);

@@ -50,30 +50,30 @@ static const struct {
 } cases[] = {
 	{ SIDES("a", "b") " --gate irq", 1,
 	  HEAD
-	  "METRIC PLACE            BASE  NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT   RUNS      WHY\n"
-	  ROW("irq    system           8000 8800 1/s  1.1000 1.1000..1.1000 0.014 0.014")
-	  ROW("irq    package 0        4000 4400 1/s  1.1000 1.1000..1.1000 0.014 0.014")
-	  ROW("irq    package 1        4000 4400 1/s  1.1000 1.1000..1.1000 0.014 0.014")
-	  ROW("irq    package 0 core 0 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
-	  ROW("irq    package 0 core 1 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
-	  ROW("irq    package 1 core 0 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
-	  ROW("irq    package 1 core 1 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  "METRIC PLACE               BASE  NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT   RUNS      WHY\n"
+	  ROW("irq    system              8000 8800 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    package 0           4000 4400 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    package 1           4000 4400 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    core 0 of package 0 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    core 0 of package 1 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    core 1 of package 0 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    core 1 of package 1 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
 	  "\n1 REGRESSED: the gate fails\n" },
 	/* Half as much again in one package, and one of two packages has p of 1 / 70, which is q of 2 / 70. */
 	{ SIDES("a", "p") " --show=irq", 1,
 	  HEAD
-	  "METRIC PLACE            BASE   NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT   RUNS      WHY\n"
-	  ROW("irq    system           8000 10000 1/s  1.2500 1.2500..1.2500 0.014 0.014")
-	  ROW("irq    package 1        4000  6000 1/s  1.5000 1.5000..1.5000 0.014 0.029")
-	  ROW("irq    package 1 core 0 2000  3000 1/s  1.5000 1.5000..1.5000 0.014 0.014")
-	  ROW("irq    package 1 core 1 2000  3000 1/s  1.5000 1.5000..1.5000 0.014 0.014")
+	  "METRIC PLACE               BASE   NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT   RUNS      WHY\n"
+	  ROW("irq    system              8000 10000 1/s  1.2500 1.2500..1.2500 0.014 0.014")
+	  ROW("irq    package 1           4000  6000 1/s  1.5000 1.5000..1.5000 0.014 0.029")
+	  ROW("irq    core 0 of package 1 2000  3000 1/s  1.5000 1.5000..1.5000 0.014 0.014")
+	  ROW("irq    core 1 of package 1 2000  3000 1/s  1.5000 1.5000..1.5000 0.014 0.014")
 	  "\nSAME: irq of package 0\n1 REGRESSED: regressed\n" },
 	{ SIDES("p", "a") " --show=irq", 0, NULL, "1 IMPROVED: no regression\n" },
 	{ SIDES("a", "b") " --gate irq --per-cpu", 1, NULL,
-	  "irq    cpu 7  1000 1100 1/s  1.1000 1.1000..1.1000 0.014 0.014 4+4 REGRESSED 1111 8888 -\n\n9 REGRESSED: the gate fails" },
+	  "irq    CPU 7  1000 1100 1/s  1.1000 1.1000..1.1000 0.014 0.014 4+4 REGRESSED 1111 8888 -\n\n9 REGRESSED: the gate fails" },
 	{ SIDES("a", "i") " --show=ipc --per-package", 1, NULL,
 	  "insn_per_cycle package 1  0.5 0.4 1    0.8000 0.8000..0.8000 0.014 0.014 4+4 REGRESSED 8888 1111 -\n" },
-	{ SIDES("i", "a") " --show=ipc", 0, NULL, "insn_per_cycle system            0.4 0.5 1    1.2500" },
+	{ SIDES("i", "a") " --show=ipc", 0, NULL, "insn_per_cycle system               0.4 0.5 1    1.2500" },
 	{ SIDES("a", "b") " --gate irq --alpha=0.0167", 1, NULL, " RATIO 98.3 % INTERVAL " },
 	{ SIDES("a", "b") " --gate irq --alpha=1% --format=markdown", 4, NULL, "| RATIO | 99 % INTERVAL |" },
 	{ SIDES("a", "b") " --show=irq --margin=20%", 0, HEAD "SAME: irq\n1 SAME: no regression\n" },
