@@ -846,8 +846,8 @@ static void find_beats(const struct scan *x, const struct peak *bin, struct rhyt
 	}
 }
 
-/* Keeps the beats that are `period` or twice that apart, give or take `reach`. Returns the evidence for a rhythm: minus
- * the logarithm of the probability that so many are by chance. */
+/* Keeps the beats that are `period` or twice that apart, give or take `reach`. Returns the evidence for a rhythm:
+ * minus the logarithm of the probability that so many are by chance. */
 static double keep_beats(struct rhythm *r, double period, double reach)
 {
 	double chance = fmin((2 * reach + 1) / period / 2, 0.9), sum = 0, times = 0;
