@@ -15,7 +15,6 @@
 #include "record/control.h"
 #include "record/dumper.h"
 #include "record/host/caller.h"
-#include "record/host/memory.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
 #include "record/host/process.h"
@@ -721,7 +720,7 @@ static void grow_small(struct recorder *r)
 {
 	if (!plan_starts_more(r->options))
 		caller_end();
-	memory_give_back();
+	process_shrink();
 	r->small = true;
 }
 

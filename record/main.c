@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "record/commands.h"
 #include "record/host/opener.h"
 
@@ -111,6 +112,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], commands[i].name))
 			command = &commands[i];
 	hold_streams();
+	memory_ends_with(125, NULL);
 	/* What is large goes back to the system when it is freed; glibc would raise this. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	/* Threads allocate little. */

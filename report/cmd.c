@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "common/sandbox.h"
 #include "common/table.h"
 #include "report/input/follow.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/metric/vendor_files.h"
 #include "report/pager.h"
 #include "report/pipeline/pipeline.h"
@@ -52,12 +52,25 @@ void cmd_complain_lines(const char *command, const char *what, struct buf *lines
 	}
 }
 
+const char *cmd_memory_hint(char hint[80])
+{
+	struct rlimit limit;
+	bool small;
+
+	if (getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return "";
+	small = limit.rlim_cur < 1 << 20;
+	snprintf(hint, 80, "; the limit is %" PRIu64 " %s, --max-memory=SIZE raises it",
+		 (uint64_t)limit.rlim_cur >> (small ? 10 : 20), small ? "KiB" : "MiB");
+	return hint;
+}
+
 int cmd_fail(const char *command, const struct error *e)
 {
 	char hint[80];
 
 	cmd_complain(command, "%s%s", e->text[0] ? e->text : strerror(e->number),
-		     e->number == ENOMEM ? memory_hint(hint) : "");
+		     e->number == ENOMEM ? cmd_memory_hint(hint) : "");
 	return EXIT_TROUBLE;
 }
 

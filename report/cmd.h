@@ -41,7 +41,9 @@ int cmd_file(void *into, int n, char **operand, struct error *e);
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for each of `lines`, with "WHAT: " before it, such as a file. */
 void cmd_complain_lines(const char *command, const char *what, struct buf *lines);
-/* The same for an error, with the cure if memory was short; returns EXIT_TROUBLE. */
+/* What follows "out of memory" where a limit is the cause; "" without one. */
+const char *cmd_memory_hint(char hint[80]);
+/* cmd_complain() for an error, with the cure if memory was short; returns EXIT_TROUBLE. */
 int cmd_fail(const char *command, const struct error *e);
 /* Writes the buffer to stdout and empties it. Write errors show at exit. */
 void cmd_write(struct buf *b);

@@ -10,10 +10,10 @@
 
 #include "common/catalog/catalog.h"
 #include "common/cpulist.h"
+#include "common/memory.h"
 #include "common/names.h"
 #include "common/parse.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/pipeline/options_read.h"
 #include "report/pipeline/pipeline.h"
 #include "report/input/spool.h"

@@ -10,7 +10,7 @@
 
 #include "common/parse.h"
 #include "report/diff/diff.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/metric/vendor_files.h"
 #include "report/pipeline/options_read.h"
 

@@ -1,6 +1,6 @@
 /* pmrep eval: the value of a metric expression for given numbers. */
+#include "common/memory.h"
 #include "report/cmd.h"
-#include "report/input/memory.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/table.h"
 #include "report/incident/incident.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/input/spool.h"
 #include "report/pipeline/options_read.h"
 

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/options_table.h"
 #include "common/table.h"
-#include "report/input/memory.h"
 #include "report/metric/bind.h"
 #include "report/info/scan.h"
 #include "report/machine/value_out.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
 #include "report/pipeline/moment.h"

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/machine/value_out.h"
 
 static const char brief[] =

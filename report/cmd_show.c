@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "common/memory.h"
 #include "common/names.h"
 #include "common/number.h"
 #include "common/options.h"
@@ -23,7 +24,6 @@
 #include "report/info/info.h"
 #include "report/input/follow.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/input/outfile.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"

@@ -8,12 +8,12 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "common/options_table.h"
 #include "common/parse.h"
 #include "report/cmd.h"
 #include "report/input/follow.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/metric/vendor_files.h"
 #include "report/pipeline/options_read.h"
 #include "report/stat/stat.h"

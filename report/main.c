@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "report/cmd.h"
 #include "report/pager.h"
 
@@ -15,6 +16,7 @@ int main(int argc, char **argv)
 
 	/* What is large goes back to the system when it is freed; glibc would keep up to 32 MiB of it. */
 	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	memory_ends_with(EXIT_TROUBLE, cmd_memory_hint);
 	/* Characters as the terminal has them; numbers always with a point. */
 	setlocale(LC_CTYPE, "");
 	/* Whoever started us may have ignored it; `pmrep | head` should end silently. */

@@ -24,8 +24,8 @@
 #include "common/buf.h"
 #include "common/event/event.h"
 #include "common/sandbox.h"
-#include "record/host/memory.h"
 #include "record/host/privileges.h"
+#include "record/host/process.h"
 #include "record/host/taskstats.h"
 
 /* The opener's side: what it opens, and nothing else. It trusts no request. */
@@ -392,7 +392,7 @@ void opener_serve(int socket, pid_t client, bool elevated)
 	setsockopt(s.socket, SOL_SOCKET, SO_RCVTIMEO, &starting, sizeof(starting));
 	while ((n = message_take(s.socket, r, OPENER_BYTES, &fds)) != 0) {
 		if (n == -EAGAIN) {
-			memory_give_back();
+			process_shrink();
 			setsockopt(s.socket, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
 			continue;
 		}

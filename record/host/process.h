@@ -45,6 +45,10 @@ static inline void unlock(pthread_mutex_t **m)
 	pthread_mutex_unlock(*m);
 }
 
+/* Gives memory back that only starting needed: what was freed, and pages of the program and its libraries as they are
+ * in their files; those that are used again come back. A debugger's breakpoints in them do not. */
+void process_shrink(void);
+
 /* Blocked signals. Fatal ones wait for the control thread; code that waits for something else checks here. */
 
 /* Whether one is pending. */

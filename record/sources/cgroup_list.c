@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "format/model.h"
-#include "record/host/memory.h"
 #include "record/host/root.h"
 #include "record/sources/textfile.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/textfile.h"
 

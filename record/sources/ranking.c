@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/catalog/catalog.h"
+#include "common/memory.h"
 #include "record/host/process.h"
-#include "record/host/memory.h"
 
 #define SHORTEST_NS 1000000000u
 #define LATE_MOST   8 /* readings that wait for the writer */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/plan/add.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"

@@ -7,7 +7,7 @@
 #include <sys/statfs.h>
 
 #include "common/array.h"
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/host/root.h"
 #include "record/plan/plan.h"
 

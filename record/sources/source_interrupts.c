@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/memory.h"
 #include "record/host/clocks.h"
-#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/textfile.h"
 

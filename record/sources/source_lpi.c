@@ -1,5 +1,5 @@
 /* How long all CPUs, and the whole system, were in the low-power idle states that the firmware describes. */
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/msr.h"
 

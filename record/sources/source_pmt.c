@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/parse.h"
-#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/source_stat.h"
 #include "record/sources/textfile.h"

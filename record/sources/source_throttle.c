@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "record/sources/filegrid.h"

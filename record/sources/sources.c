@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/host/memory.h"
+#include "common/memory.h"
 
 /* One row per source: X stands for source_X, of source_X.c or a file of several. They are planned in this order. */
 #define EACH_SOURCE(SOURCE) \

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "common/memory.h"
 #include "format/model.h"
 #include "record/host/clocks.h"
-#include "record/host/memory.h"
 #include "record/host/opener.h"
 #include "record/host/taskstats.h"
 

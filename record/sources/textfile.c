@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "record/host/memory.h"
+#include "common/memory.h"
 #include "record/plan/plan.h"
 
 #define SMALLEST_BUFFER 4096

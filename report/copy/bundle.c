@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "common/memory.h"
 #include "report/input/gzip.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 
 #define EVERY_MOST   1000       /* beyond this only the ends stay */
 #define SOURCES_MAX  8          /* whose values of each CPU may be left out */

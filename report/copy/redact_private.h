@@ -2,9 +2,9 @@
  * pseudonyms and shifts. */
 #pragma once
 
+#include "common/memory.h"
 #include "common/names.h"
 #include "report/copy/redact.h"
-#include "report/input/memory.h"
 
 /* ---- words that identify nothing ---- */
 

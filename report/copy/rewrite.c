@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/double_bits.h"
+#include "common/memory.h"
 #include "common/random.h"
-#include "report/input/memory.h"
 
 #define GATHER_BYTES (8u << 20) /* of values that wait for their chunk */
 

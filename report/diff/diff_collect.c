@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/statistics.h"
 #include "report/diff/diff.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/metric/amount.h"
 #include "report/pipeline/pipeline.h"
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/statistics.h"
 #include "report/diff/diff.h"
-#include "report/input/memory.h"
 
 #define MARGIN 0.02
 
@@ -125,7 +125,7 @@ static void discover(struct diff_result *x, size_t n, enum family family, const 
 	for (size_t i = 0; i < n; i++)
 		p[i] = family_of(&x[i], o) == family ? x[i].v.p_tested : NAN;
 	if (statistics_false_discovery(p, q, n))
-		memory_ends();
+		memory_ends(ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		if (!isnan(q[i]))
 			x[i].v.q = q[i];

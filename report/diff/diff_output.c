@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/table.h"
 #include "report/exit.h"
 #include "report/export/exporter.h"
-#include "report/input/memory.h"
 
 /* ---- for programs ---- */
 

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/memory.h"
 #include "common/number.h"
 #include "report/diff/diff.h"
 #include "report/info/info.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/machine/value_out.h"
 #include "report/metric/vendor_files.h"
 

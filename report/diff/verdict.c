@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "common/buf.h"
+#include "common/memory.h"
 #include "common/statistics.h"
-#include "report/input/memory.h"
 
 #define TRIM_RUNS 8 /* from this many runs on, some are trimmed */
 #define TRIM_MOST 64

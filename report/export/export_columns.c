@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/memory.h"
 #include "common/number.h"
 #include "report/export/exporter.h"
-#include "report/input/memory.h"
 #include "report/machine/status.h"
 
 #define LABEL     EXPORT_ALL_COLUMNS /* label_KEY */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/memory.h"
 #include "report/export/output.h"
-#include "report/input/memory.h"
 #include "report/machine/status.h"
 #include "report/pipeline/sink.h"
 
@@ -156,7 +156,7 @@ static inline void piece_end(struct pieces *p)
 	uint32_t end = (uint32_t)p->text.len;
 
 	if (end != p->text.len)
-		memory_ends();
+		memory_ends(ENOMEM);
 	buf_add(&p->end, &end, sizeof(end));
 	memory_whole(&p->text);
 	memory_whole(&p->end);

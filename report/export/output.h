@@ -5,7 +5,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 
 #define OUTPUT_ENOUGH (256u << 10) /* bytes that justify a write() */
 

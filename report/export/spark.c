@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/table.h"
-#include "report/input/memory.h"
 #include "report/metric/amount.h"
 
 #define WIDTH_FIRST_NS 1000

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/input/memory.h"
+#include "common/memory.h"
 
 static const struct sheet_cell *cell_of(const struct sheet *s, const char *name)
 {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "report/machine/status.h"
 #include "report/html/html.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/metric/amount.h"
 
 #define NEAR_BUCKETS  2048

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/table.h"
 #include "report/html/html.h"
 #include "report/info/info.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 #include "report/machine/value_out.h"
 
 #define ROWS_MOST 1000 /* per part: a large machine has very many one-time values */

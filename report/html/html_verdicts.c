@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/options_table.h"
 #include "report/diff/diff.h"
 #include "report/html/html.h"
-#include "report/input/memory.h"
 
 static void put_number(struct buf *out, double v)
 {

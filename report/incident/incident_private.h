@@ -1,10 +1,10 @@
 /* Between the parts of report/incident. */
 #pragma once
 
+#include "common/memory.h"
 #include "common/metric/metric.h"
 #include "common/names.h"
 #include "report/incident/incident.h"
-#include "report/input/memory.h"
 
 struct incident_metric {
 	char *name; /* owned, and so are the next, which are in it */

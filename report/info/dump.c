@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/double_bits.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 
 static void put_value(const struct pm_counter *c, const struct pm_instance *i, uint64_t value, struct buf *out)
 {

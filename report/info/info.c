@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/table.h"
 #include "report/copy/redact.h"
-#include "report/input/memory.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 
 static void samples_add(struct samples *s, uint64_t value)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "report/input/memory.h"
+#include "common/memory.h"
 
 /* ---- reading ---- */
 
@@ -127,7 +127,7 @@ void input_gzip(struct pm_input *in, struct pm_input *inner)
 	struct unpacking *u = memory_new(1, sizeof(*u));
 
 	if (inflateInit2(&u->z, 15 + 16) != Z_OK)
-		memory_ends();
+		memory_ends(ENOMEM);
 	u->inner = *inner;
 	*in = (struct pm_input){ .ctx = u, .read = unpacking_read, .close = unpacking_close, .size = UINT64_MAX };
 }
@@ -151,7 +151,7 @@ struct gzip_writer *gzip_writer_new(pm_sink_fn sink, void *sink_ctx)
 	struct gzip_writer *g = memory_new(1, sizeof(*g));
 
 	if (deflateInit2(&g->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		memory_ends();
+		memory_ends(ENOMEM);
 	g->sink = sink;
 	g->sink_ctx = sink_ctx;
 	return g;

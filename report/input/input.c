@@ -12,7 +12,7 @@
 
 #include "format/frame.h"
 #include "report/input/gzip.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 
 /* ---- a stream of which the first bytes were looked at ---- */
 

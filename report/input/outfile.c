@@ -12,8 +12,8 @@
 
 #include "common/buf.h"
 #include "common/file.h"
+#include "common/memory.h"
 #include "common/random.h"
-#include "report/input/memory.h"
 
 /* Whether it is one of the inputs; a terminal or /dev/null may be several things at once. */
 static bool is_among(const struct stat *st, char *const *paths, size_t n)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "common/memory.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
 
 #define COPY_STEP (256u << 10)
 

@@ -9,8 +9,8 @@
 
 #include "common/array.h"
 #include "common/cpulist.h"
+#include "common/memory.h"
 #include "common/table.h"
-#include "report/input/memory.h"
 #include "report/machine/value_out.h"
 
 static void begin_field(struct decoded *d, const char *name, const char *word)

@@ -6,8 +6,8 @@
 
 #include "common/catalog/pmu_class.h"
 #include "common/cpulist.h"
+#include "common/memory.h"
 #include "common/names.h"
-#include "report/input/memory.h"
 #include "report/machine/places.h"
 
 #define SHOWN_DEVICES 2 /* of a label */

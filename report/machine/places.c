@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 
 void places_release(struct places *p)
 {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "report/input/memory.h"
+#include "common/memory.h"
 
 #define TRIES 16 /* a formula may need numbers in some order */
 

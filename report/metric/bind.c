@@ -12,8 +12,8 @@
 #include "common/cpulist.h"
 #include "common/event/event.h"
 #include "common/event/vendor_events.h"
+#include "common/memory.h"
 #include "common/parse.h"
-#include "report/input/memory.h"
 #include "report/machine/telemetry.h"
 #include "report/metric/recorded_metrics.h"
 #include "report/replay/replay.h"
@@ -47,7 +47,7 @@ static int bind_parse(struct expr **x, const char *text, struct error *e)
 	int err = expr_parse(x, text, e);
 
 	if (err == -ENOMEM)
-		memory_ends();
+		memory_ends(ENOMEM);
 	return err;
 }
 

@@ -15,7 +15,7 @@
 #include "common/buf.h"
 #include "common/event/event.h"
 #include "common/parse.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/machine/cpu_facts.h"
 #include "report/machine/telemetry.h"
 
@@ -944,7 +944,7 @@ static const struct pmu_class_event *read_event(const struct pmu_class *c, const
 	buf_clear(filters);
 	err = event_parse(&list, text, &ignored);
 	if (err == -ENOMEM)
-		memory_ends();
+		memory_ends(ENOMEM);
 	if (err)
 		return NULL;
 	n = list->n == 1 && list->node[0].form == EVENT_PMU ? &list->node[0] : NULL;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/metric/expr.h"
-#include "report/input/memory.h"
 
 static const struct pm_value *entries(const struct pm_model *m)
 {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/names.h"
 #include "common/options.h"
-#include "report/input/memory.h"
 #include "report/machine/cpu_model.h"
 
 void selection_release(struct selection *s)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/metric/bind.h"
 
 /* Where a column is shown without being asked for: in turbostat's text, in our table. */

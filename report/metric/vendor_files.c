@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/memory.h"
 #include "common/vendor_docs.h"
-#include "report/input/memory.h"
 
 struct path {
 	char *name;            /* owned */
@@ -135,7 +135,7 @@ static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char 
 			int none = metric_set_load_text(&c->set[c->n], metrics, strlen(metrics), &why);
 
 			if (none == -ENOMEM)
-				memory_ends();
+				memory_ends(ENOMEM);
 			c->n += !none;
 			c->n_packed += !none;
 		}

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/machine/status.h"
 #include "report/machine/telemetry.h"
 

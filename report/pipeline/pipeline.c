@@ -7,7 +7,7 @@
 #include "common/buf.h"
 #include "format/model.h"
 #include "report/input/input.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/machine/pci.h"
 #include "report/machine/status.h"
 #include "report/machine/value_out.h"
@@ -351,7 +351,7 @@ static void foresee(struct run *r)
 	int n = pm_reader_clocks(r->reader, clocks, CLOCKS_MOST, CLOCKS_NS);
 
 	if (n == -ENOMEM)
-		memory_ends();
+		memory_ends(ENOMEM);
 	/* What cannot be read is reported at its place. */
 	for (size_t i = 0; i < r->n_lanes && n > 0; i++)
 		replay_foresee(r->lane[i].replay, clocks, (size_t)n);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/utf8.h"
-#include "report/input/memory.h"
 
 #define DOTS_X     2 /* of a cell: Braille patterns, U+2800 and on */
 #define DOTS_Y     4

@@ -12,7 +12,7 @@
 #include "common/catalog/catalog.h"
 #include "common/double_bits.h"
 #include "common/parse.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/machine/cpu_facts.h"
 #include "report/machine/status.h"
 #include "report/replay/track.h"

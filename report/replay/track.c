@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "common/double_bits.h"
 #include "report/machine/cpu_facts.h"
 #include "report/machine/status.h"

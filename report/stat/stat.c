@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/stat/stat.h"
 
 static void forget(struct stat_sheet *s)

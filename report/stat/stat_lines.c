@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/table.h"
-#include "report/input/memory.h"
 #include "report/stat/stat.h"
 
 /* Lines that say nothing: a place without the event, or a thread of the whole system that did not run. */

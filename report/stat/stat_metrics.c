@@ -13,7 +13,7 @@
 #include "common/event/event.h"
 #include "common/metric/shadow.h"
 #include "common/options.h"
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/metric/recorded_metrics.h"
 #include "report/metric/select.h"
 #include "report/stat/stat.h"
@@ -205,7 +205,7 @@ static bool add_refused(struct stat_sheet *s, const struct metric *row, uint32_t
 	bool all = !err;
 
 	if (err == -ENOMEM)
-		memory_ends();
+		memory_ends(ENOMEM);
 	in = all ? expr_inputs(expr, &n) : NULL;
 	for (size_t i = 0; all && i < n; i++) {
 		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH ||

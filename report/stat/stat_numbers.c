@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/input/memory.h"
+#include "common/memory.h"
 #include "report/machine/status.h"
 #include "report/stat/stat.h"
 

@@ -8,9 +8,9 @@
 
 #include "common/catalog/pmu_class.h"
 #include "common/event/event.h"
+#include "common/memory.h"
 #include "common/options.h"
 #include "common/parse.h"
-#include "report/input/memory.h"
 #include "report/stat/stat.h"
 
 /* clang-format off */

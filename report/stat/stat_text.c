@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/table.h"
 #include "common/utf8.h"
-#include "report/input/memory.h"
 #include "report/stat/stat.h"
 
 #define HEAD_EVERY   25 /* intervals between two head lines */

@@ -13,7 +13,6 @@
 
 #include "common/buf.h"
 #include "format/model.h"
-#include "record/host/memory.h"
 #include "record/host/process.h"
 #include "record/host/caller.h"
 #include "record/host/clocks.h"
@@ -666,7 +665,7 @@ static void code_that_is_not_called_again_is_given_back(void **state)
 
 	if (!before)
 		skip();
-	memory_give_back();
+	process_shrink();
 	after = code_in_memory("libcmocka");
 	assert_int_equal(after, 0);
 	assert_int_not_equal(code_in_memory("libcmocka"), 0);

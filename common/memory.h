@@ -1,6 +1,6 @@
 /*
- * Allocation that cannot fail: without memory pmrep ends, with one message and EXIT_TROUBLE. Files that were not
- * complete are removed (outfile.h), and a pager shows what was printed.
+ * Allocation that cannot fail: without memory the program ends, with one message. For what either program does before
+ * anything could be lost; the rest of common/, format/ and what samples use functions that return -ENOMEM.
  */
 #pragma once
 
@@ -13,26 +13,34 @@
 #include "common/array.h"
 #include "common/buf.h"
 
-/* Says so, and the limit of --max-memory if there is one. */
-_Noreturn void memory_ends(void);
-/* What follows "out of memory" where a limit is the cause; "" without one. `hint` has room for 80 bytes. */
-const char *memory_hint(char hint[80]);
+/* How the program ends: its exit status, and what follows "out of memory", for which there are 80 bytes; NULL:
+ * nothing. Called once, at the start. */
+void memory_ends_with(int status, const char *(*hint)(char hint[80]));
+/* Ends it: "pmrec: out of memory", or what that errno means. */
+_Noreturn void memory_ends(int err);
 /* A text that the caller frees. */
 char *memory_vformat(const char *format, va_list ap) __attribute__((format(printf, 1, 0)));
 char *memory_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* What is 0 or more; -errno ends the program. */
+static inline int64_t memory_must(int64_t result)
+{
+	if (result < 0)
+		memory_ends((int)-result);
+	return result;
+}
+
 static inline void *memory_checked(void *p)
 {
 	if (!p)
-		memory_ends();
+		memory_ends(ENOMEM);
 	return p;
 }
 
 /* For what is 0 or -ENOMEM and nothing else. */
 static inline void memory_done(int err)
 {
-	if (err)
-		memory_ends();
+	memory_must(err);
 }
 
 /* Zeroed, and never NULL, not even for no elements. */
@@ -64,18 +72,17 @@ static inline char *memory_text(const char *text)
 /* A text that was combined is whole. */
 static inline void memory_whole(const struct buf *text)
 {
-	if (text->err)
-		memory_ends();
+	memory_must(text->err);
 }
 
 /* array_room() */
 static inline void memory_room(void *array, size_t n, size_t size)
 {
-	memory_done(array_room(array, n, size));
+	memory_must(array_room(array, n, size));
 }
 
 /* array_hold() */
 static inline void memory_hold(void *array, uint32_t *room, size_t n, size_t size)
 {
-	memory_done(array_hold(array, room, n, size));
+	memory_must(array_hold(array, room, n, size));
 }
