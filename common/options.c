@@ -49,7 +49,7 @@ struct read {
 	struct error *e;
 };
 
-static const struct option_row nowhere[] = { { 0 } }, record_rows[] = {
+static const struct option_row record_rows[] = {
 #include "common/options_record.def"
 	{ 0 },
 }, show_rows[] = {
@@ -63,9 +63,8 @@ static const struct option_row nowhere[] = { { 0 } }, record_rows[] = {
 static const struct {
 	const char *name;
 	const struct option_row *rows;
-} programs[OPTIONS_COLUMNS] = {
-	{ NULL, nowhere }, { "pmrec", record_rows }, { "pmrep show", show_rows }, { "pmrep stat", stat_rows }
-};
+} programs[] = { { "pmrec", record_rows }, { "pmrep show", show_rows }, { "pmrep stat", stat_rows } };
+#define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
 #define NO_SAMPLES "retire latencies come from samples, not counts; perf record takes them"
 #define ROWS       "choose rows of tasks with --per-task"
@@ -93,7 +92,6 @@ static const struct hint {
 	{ "F", "pmrec", "is not an option: counters are read at intervals (-i 10ms); perf record takes samples" },
 	{ "I", "pmrep show", "belongs to pmrec and pmrep stat (milliseconds); turbostat's --IPC is --show=IPC" },
 	{ "S", "pmrep stat", "is ambiguous: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" },
-	{ "V", "pmrep show", "is not an option; use -v or --version" },
 	{ "V", NULL, "is not an option; use --version" },
 	{ "cgroup", "per-cgroup", "choose rows of cgroups with --per-cgroup" },
 	{ "csv", "format=csv", "use --format=csv" },
@@ -227,37 +225,19 @@ static const char *hint_here(const struct read *r, const char *typed)
 	return NULL;
 }
 
-/* The name of a letter in a program, or NULL. */
-static const char *letter_name(char letter, enum options_column column)
-{
-	const char *name = NULL;
-
-	if (letter == 'h')
-		return "help";
-	if (letter == 'v' && column == OPTIONS_SHOW)
-		return "version";
-	for (const struct option_row *row = programs[column].rows; letter && is_row(row); row++) {
-		name = row->help ? row->name : name;
-		if (row->letter == letter)
-			return name;
-	}
-	return NULL;
-}
-
 /* The programs, as bits, that have the name, or this name for the letter. */
 static unsigned owners(const char *name, char letter)
 {
+	const char *option = NULL;
 	unsigned found = 0;
 
-	for (unsigned c = 1; c < OPTIONS_COLUMNS; c++) {
-		const char *there = letter ? letter_name(letter, (enum options_column)c) : NULL;
-
-		if (there && !strcmp(there, name))
-			found |= 1u << c;
-		for (const struct option_row *row = programs[c].rows; !letter && is_row(row); row++)
-			if (row->name && !strcmp(row->name, name))
-				found |= 1u << c;
-	}
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		for (const struct option_row *row = programs[i].rows; is_row(row); row++) {
+			option = row->help ? row->name : option;
+			if (letter ? row->letter == letter && !strcmp(option, name) :
+				     row->name && !strcmp(row->name, name))
+				found |= 1u << i;
+		}
 	return found;
 }
 
@@ -267,24 +247,23 @@ static int refuse_owned(const struct read *r, const char *name, char letter, str
 	bool records = !strncmp(r->spec->name, "pmrec", 5);
 	unsigned found = owners(name, letter);
 	const char *hint = hint_here(r, name);
-	char what[64], whose[64] = "", called[64] = "";
+	char whose[64] = "";
 	size_t len = 0;
 
-	snprintf(what, sizeof(what), "--%s", name);
-	if (letter) {
-		snprintf(what, sizeof(what), "-%c", letter);
-		snprintf(called, sizeof(called), " (--%s)", name);
-	}
-	for (unsigned c = 1; c < OPTIONS_COLUMNS; c++)
-		if (found & 1u << c)
+	if (!found)
+		return error_set(e, EINVAL, "--%s is not an option here: %s", name, hint);
+	for (unsigned i = 0; i < N_PROGRAMS; i++)
+		if (found & 1u << i)
 			len += (size_t)snprintf(whose + len, sizeof(whose) - len, "%s%s", len ? " and " : "",
-						programs[c].name);
-	if (!hint && records && !(found & 1u << OPTIONS_PMREC))
+						programs[i].name);
+	if (!hint && records && !(found & 1))
 		hint = "give it when reporting";
-	else if (!hint && !records && found == 1u << OPTIONS_PMREC)
+	else if (!hint && !records && found == 1)
 		hint = "give it when recording";
-	return error_set(e, EINVAL, "%s belongs to %s%s%s%s", what, whose, called, hint ? ": " : "",
-			 hint ? hint : "");
+	return letter ? error_set(e, EINVAL, "-%c belongs to %s (--%s)%s%s", letter, whose, name, hint ? ": " : "",
+				  hint ? hint : "") :
+			error_set(e, EINVAL, "--%s belongs to %s%s%s", name, whose, hint ? ": " : "",
+				  hint ? hint : "");
 }
 
 /* Whether a text is a name, or means one: "no-NAME", or NAME for "no-NAME". */
@@ -309,8 +288,8 @@ static const char *foreign(const struct read *r, const char *text, size_t len, s
 			return name;
 	}
 	for (unsigned pass = 0; pass < 2 && (!pass || len >= least); pass++)
-		for (unsigned c = 1; c < OPTIONS_COLUMNS; c++)
-			for (const struct option_row *row = programs[c].rows; is_row(row); row++) {
+		for (size_t i = 0; i < N_PROGRAMS; i++)
+			for (const struct option_row *row = programs[i].rows; is_row(row); row++) {
 				name = row->name;
 				/* Elsewhere, that abbreviates --timeout. */
 				if (!name || !strcmp(name, "time"))
@@ -326,24 +305,17 @@ static const char *foreign(const struct read *r, const char *text, size_t len, s
 	return found;
 }
 
-static int refuse_foreign(const struct read *r, const char *name)
-{
-	unsigned found = owners(name, 0);
-
-	if (found & 1u << r->spec->column)
-		return error_set(r->e, EINVAL, "this version has no --%s", name);
-	return found ? refuse_owned(r, name, 0, r->e) :
-		       error_set(r->e, EINVAL, "--%s is not an option here: %s", name, hint_here(r, name));
-}
-
-/* Says why the program does not have the letter. */
+/* Says why the command does not have the letter. */
 static void refuse_letter(const struct read *r, char letter, struct error *e)
 {
-	const char typed[] = { letter, 0 }, *name = NULL, *hint = hint_here(r, typed);
+	const char typed[] = { letter, 0 }, *option = NULL, *name = NULL, *hint = hint_here(r, typed);
 
 	/* Where the letter means something different to each, the first is named. */
-	for (unsigned c = 1; c < OPTIONS_COLUMNS && r->spec->column && !name; c++)
-		name = letter_name(letter, (enum options_column)c);
+	for (size_t i = 0; i < N_PROGRAMS && !name; i++)
+		for (const struct option_row *row = programs[i].rows; is_row(row) && !name; row++) {
+			option = row->help ? row->name : option;
+			name = row->letter == letter ? option : NULL;
+		}
 	if (hint || !name)
 		error_set(e, EINVAL, "-%c %s", letter, hint ? hint : "is not an option");
 	else
@@ -353,16 +325,13 @@ static void refuse_letter(const struct read *r, char letter, struct error *e)
 /* The option of a letter; NULL with a message in *why (which may be NULL) if there is none. */
 static const struct known *known_letter(const struct read *r, char letter, struct error *why)
 {
-	const char *name = letter_name(letter, r->spec->column);
-	const struct known *k = name ? known_exact(r, name, strlen(name)) : NULL;
-
-	for (size_t i = 0; i < r->n_known && !k && isalpha((unsigned char)letter); i++)
-		k = r->known[i].row->letter == letter ? &r->known[i] : NULL;
-	if (!k && name)
-		error_set(why, EINVAL, "this version has no -%c (--%s)", letter, name);
-	else if (!k)
-		refuse_letter(r, letter, why);
-	return k;
+	for (const struct known *k = r->known; k < r->known + r->n_known; k++)
+		if (k->row->letter == letter)
+			return k;
+	if (letter == 'h' || letter == 'v')
+		return known_exact(r, letter == 'h' ? "help" : "version", letter == 'h' ? 4 : 7);
+	refuse_letter(r, letter, why);
+	return NULL;
 }
 
 const char *options_nearest(const char *word, const char *const *names, size_t n)
@@ -445,7 +414,7 @@ static int take_name(struct read *r, const char *dashes, char *text, size_t len,
 	const char *other = foreign(r, text, len, SIZE_MAX);
 
 	if (other && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->row->name, text, len)))
-		return refuse_foreign(r, other);
+		return refuse_owned(r, other, 0, r->e);
 	switch (m) {
 	case MATCH_ONE:
 		return take(r, found, value, dashes, text, len);
@@ -466,7 +435,7 @@ static int take_name(struct read *r, const char *dashes, char *text, size_t len,
 		break;
 	}
 	other = foreign(r, text, len, least);
-	return other ? refuse_foreign(r, other) : -ENOENT;
+	return other ? refuse_owned(r, other, 0, r->e) : -ENOENT;
 }
 
 static bool is_cluster(struct read *r, const char *text)

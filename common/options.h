@@ -23,20 +23,10 @@
 #include "common/buf.h"
 #include "common/error.h"
 
-/* Programs with a table of options (common/options_table.h). */
-enum options_column {
-	OPTIONS_OTHER, /* any other command: its letters are those of its own rows */
-	OPTIONS_PMREC,
-	OPTIONS_SHOW,
-	OPTIONS_STAT,
-	OPTIONS_COLUMNS
-};
-
 #define OPTIONS_LIST "@\n"
 
 struct options_spec {
-	const char *name; /* "pmrec", "pmrep show": begins messages and help */
-	enum options_column column;
+	const char *name;              /* "pmrec", "pmrep show": begins messages and help */
 	const struct option_row *rows; /* up to one that is all zero */
 	/* Takes the n operands, after all options, and checks what cannot stand together. 0, or -errno with the text
 	 * in *e. NULL: there are no operands. */

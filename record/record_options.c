@@ -330,7 +330,6 @@ static int operands(void *into, int n, char **operand, struct error *e)
 
 static const struct options_spec record_options_spec = {
 	.name = "pmrec",
-	.column = OPTIONS_PMREC,
 	.rows = rows,
 	.operands = operands,
 	.operands_doc = "[--] [COMMAND [ARG...]]",

@@ -163,7 +163,6 @@ static bool paged(const void *input)
 static const struct options_spec show_spec = {
 	.name = "pmrep show",
 	.paged = paged,
-	.column = OPTIONS_SHOW,
 	.rows = rows,
 	.operands = operands,
 	.operands_doc = "FILE...",

@@ -220,7 +220,6 @@ static bool paged(const void *input)
 static const struct options_spec stat_spec = {
 	.name = "pmrep stat",
 	.paged = paged,
-	.column = OPTIONS_STAT,
 	.rows = rows,
 	.operands = operands,
 	.operands_doc = "FILE...",
