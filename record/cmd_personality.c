@@ -17,9 +17,41 @@
 #include "record/host/privileges.h"
 #include "record/host/process.h"
 #include "record/host/root.h"
-#include "record/personality.h"
 
 enum { MAX_PORTS = 256, DONE = -1 };
+
+struct word {
+	const char *name;
+	int letter, argument;
+	enum { THEIRS, OURS } whose;
+	const char *record, *report;
+	const char *arg, *help; /* of ours; NULL: the original options have their own manual */
+};
+
+enum { MAX_WORDS = 96 };
+
+/* How one program differs from the other. */
+struct personality {
+	const char *name, *usage;
+	const struct word *word;
+	size_t n_words;
+	bool perf;        /* perf stat, not turbostat: -interval is --interval there */
+	int usage_status; /* for unknown words */
+	const char *record, *report;
+};
+
+struct list {
+	char **word;
+	size_t n;
+};
+
+struct asked {
+	const struct personality *who;
+	struct list record, report;   /* pieces of the tables are owned by nobody: the process ends with them */
+	const char *given[MAX_WORDS]; /* by word, one more than there are: its argument or ""; NULL: not given */
+	bool records;                 /* perf stat record */
+	char **command;
+};
 
 #define WORD(...) { __VA_ARGS__ },
 static const struct word turbostat_words[] = {
@@ -573,9 +605,10 @@ static int run(struct asked *a)
 	}
 	/* Start the reader first: it gets ready while the recorder examines the machine. */
 	if (!a->who->perf || !given(a, "quiet"))
-		reader = personality_start_reader(a, keep ? on[0] : through[0]);
+		reader = personality_start_reader(a->report.word, keep ? on[0] : through[0],
+						  !a->who->perf && *a->command);
 	if (keep)
-		keeper = personality_start_keeper(a, keep, through, reader ? on[1] : -1);
+		keeper = personality_start_keeper(a->who->name, keep, through, reader ? on[1] : -1);
 	close(through[0]);
 	if (keep) {
 		close(on[0]);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "common/options.h"
 
@@ -69,3 +70,8 @@ struct joined {
 
 /* As cmd_record(). `j` may be NULL. */
 int record_joined(int argc, char **argv, struct joined *j);
+
+/* For those: pmrep, which reads from that descriptor. As fork(). */
+pid_t personality_start_reader(char *const *argv, int from, bool to_stderr);
+/* --keep: copies from[0] to a file, and to the descriptor `to` unless that is -1. As fork(). */
+pid_t personality_start_keeper(const char *who, const char *path, const int from[2], int to);

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "record/commands.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
-#include "record/personality.h"
 
 /* A terminal's Ctrl-C reaches all; readers end when there is no more to read. */
 static void ignore_signals(void)
@@ -23,7 +23,7 @@ static void ignore_signals(void)
 		signal(sent[i], SIG_IGN);
 }
 
-pid_t personality_start_reader(const struct asked *a, int from)
+pid_t personality_start_reader(char *const *argv, int from, bool to_stderr)
 {
 	/* Not found by the child: the kernel takes long to forget a process that looked at its own /proc. */
 	char path[PATH_MAX];
@@ -37,23 +37,10 @@ pid_t personality_start_reader(const struct asked *a, int from)
 	ignore_signals();
 	/* If one of the two is killed, so is the other. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (dup2(from, STDIN_FILENO) < 0 || (!a->who->perf && *a->command && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
+	if (dup2(from, STDIN_FILENO) < 0 || (to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
 		_exit(EXIT_OWN);
-	command_exec_pmrep(found ? path : NULL, a->report.word, &e);
+	command_exec_pmrep(found ? path : NULL, argv, &e);
 	_exit(command_failed(&e));
-}
-
-static bool put(int fd, const char *data, ssize_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, data, (size_t)n);
-
-		if (done < 0 && errno != EINTR)
-			return false;
-		data += done < 0 ? 0 : done;
-		n -= done < 0 ? 0 : done;
-	}
-	return true;
 }
 
 /* What was there stays until there is something to keep; who could read it cannot read what --privacy=full has. */
@@ -67,7 +54,7 @@ static int open_kept(const char *path)
 	return fd;
 }
 
-pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to)
+pid_t personality_start_keeper(const char *who, const char *path, const int from[2], int to)
 {
 	pid_t pid = fork();
 	char data[65536];
@@ -86,14 +73,14 @@ pid_t personality_start_keeper(const struct asked *a, const char *path, const in
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (fd < 0 && (fd = open_kept(path)) < 0) {
-			fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
+			fprintf(stderr, "%s: cannot write '%s': %s\n", who, path, strerror(errno));
 			_exit(EXIT_OWN);
 		}
-		if (n < 0 || !put(fd, data, n)) {
-			fprintf(stderr, "%s: '%s': %s\n", a->who->name, path, strerror(errno));
+		if (n < 0 || file_write(fd, data, (size_t)n)) {
+			fprintf(stderr, "%s: '%s': %s\n", who, path, strerror(errno));
 			_exit(EXIT_OWN);
 		}
-		if (to >= 0 && !put(to, data, n))
+		if (to >= 0 && file_write(to, data, (size_t)n))
 			_exit(0);
 	}
 	_exit(fd >= 0 && close(fd) ? EXIT_OWN : 0);

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "record/commands.h"
-#include "record/personality.h"
 #include "tests/unit/lib/command.h"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
@@ -55,15 +54,15 @@ static pid_t ends(int how)
 	return pid;
 }
 
-pid_t personality_start_reader(const struct asked *a, int from)
+pid_t personality_start_reader(char *const *argv, int from, bool to_stderr)
 {
 	if (fcntl(from, F_GETFD) < 0)
 		abort();
-	join(found->reporter, sizeof(found->reporter), a->report.word);
+	join(found->reporter, sizeof(found->reporter), argv);
 	return ends(reader_ends);
 }
 
-pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to)
+pid_t personality_start_keeper(const char *who, const char *path, const int from[2], int to)
 {
 	snprintf(found->kept, sizeof(found->kept), "%.32s%s", path, to < 0 ? " alone" : "");
 	return ends(keeper_ends);
