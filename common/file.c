@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FILE_MAX (256u << 20)
+
 int file_open(const char *path, struct error *e)
 {
 	/* Otherwise open() would block on a pipe without a writer. */
@@ -17,6 +19,24 @@ int file_open(const char *path, struct error *e)
 		return fd; /* for a directory, read() reports the error */
 	close(fd);
 	return error_set(e, EINVAL, "%s: not a regular file; copy its contents into one", path);
+}
+
+int file_read(const char *path, struct buf *text, struct error *e)
+{
+	SCOPED(fd_close) int fd = file_open(path, e);
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return fd;
+	while (n > 0 || (n < 0 && errno == EINTR)) {
+		if (text->len > FILE_MAX)
+			return error_set(e, EFBIG, "%s: larger than %u MiB", path, FILE_MAX >> 20);
+		if (buf_reserve(text, 1 << 16))
+			return error_sys(e, ENOMEM, "%s", path);
+		n = read(fd, text->data + text->len, 1 << 16);
+		text->len += n > 0 ? (size_t)n : 0;
+	}
+	return n < 0 ? error_sys(e, errno, "%s", path) : 0;
 }
 
 int file_write(int fd, const void *data, size_t len)

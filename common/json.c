@@ -2,7 +2,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* jansson has these as macros. */
 #undef json_is_array
@@ -11,8 +10,6 @@
 #include "common/json.h"
 #include "common/number.h"
 #include "common/utf8.h"
-
-#define FILE_MAX (256u << 20)
 
 /* struct json is never defined: a struct json * is a json_t * by another name. */
 static json_t *in(const struct json *j)
@@ -36,38 +33,12 @@ struct json *json_parse(const char *text, size_t len, struct error *e)
 	return out(j);
 }
 
-static int read_text(const char *path, struct buf *b, struct error *e)
-{
-	int fd = file_open(path, e);
-	ssize_t n;
-
-	if (fd < 0)
-		return fd;
-	do {
-		if (b->len > FILE_MAX) {
-			close(fd);
-			return error_set(e, EFBIG, "%s: larger than %u MiB", path, FILE_MAX >> 20);
-		}
-		if (buf_reserve(b, 1 << 16)) {
-			close(fd);
-			return error_sys(e, ENOMEM, "%s", path);
-		}
-		n = read(fd, b->data + b->len, 1 << 16);
-		if (n > 0)
-			b->len += (size_t)n;
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0)
-		error_sys(e, errno, "%s", path);
-	close(fd);
-	return n < 0 ? -EIO : 0;
-}
-
 struct json *json_load(const char *path, struct error *e)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 	struct json *j = NULL;
 
-	if (!read_text(path, &text, e)) {
+	if (!file_read(path, &text, e)) {
 		j = json_parse(text.data ? (const char *)text.data : "", text.len, e);
 		if (!j)
 			error_prefix(e, "%s", path);

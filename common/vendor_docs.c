@@ -154,24 +154,17 @@ static int load_dir(struct vendor_docs *d, const char *path, bool only_standard,
 
 int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct error *e)
 {
-	char map[PATH_MAX], line[1024];
-	int err = 0, fd;
-	FILE *f;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	char map[PATH_MAX], *all, *line;
+	int err;
 
 	snprintf(map, sizeof(map), "%s/mapfile.csv", path);
-	fd = file_open(map, e);
-	if (fd < 0)
-		return fd;
-	f = fdopen(fd, "r");
-	if (!f) {
-		err = error_sys(e, errno, "%s", map);
-		close(fd);
-		return err;
-	}
+	err = file_read(map, &text, e);
+	all = (char *)(uintptr_t)buf_str(&text);
 	/* Lines are "pattern,version,folder or file,type"; Intel's continue with "0x20,0x000001,Atom". */
-	while (!err && fgets(line, sizeof(line), f)) {
+	while (!err && (line = strsep(&all, "\n"))) {
 		struct vendor_map row = { .pattern = line };
-		char *rest = line + strcspn(line, ",\r\n");
+		char *rest = line + strcspn(line, ",\r");
 
 		if (line[0] == '#' || *rest != ',')
 			continue;
@@ -189,9 +182,6 @@ int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct erro
 		if (row.name)
 			err = each(arg, &row);
 	}
-	if (!err && ferror(f))
-		err = error_sys(e, EIO, "%s", map);
-	fclose(f);
 	return err;
 }
 

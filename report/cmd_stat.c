@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "common/memory.h"
 #include "common/options_table.h"
 #include "common/parse.h"
@@ -276,17 +277,10 @@ static int stat_config_read(struct stat_config *c, const char *text, struct erro
 
 static void read_file(struct stat_config *c, const char *path, struct buf *notes)
 {
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	struct error e = { 0 };
-	char text[16384];
-	FILE *f = fopen(path, "re");
-	size_t n;
 
-	if (!f)
-		return;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = '\0';
-	fclose(f);
-	if (stat_config_read(c, text, &e) && e.text[0])
+	if (!file_read(path, &text, NULL) && stat_config_read(c, buf_str(&text), &e))
 		buf_printf(notes, "%s: %s\n", path, e.text);
 }
 
