@@ -8,13 +8,398 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/array.h"
 #include "common/event/vendor_events.h"
 #include "common/file.h"
-#include "common/vendor_schema.h"
+#include "common/json.h"
+#include "common/parse.h"
+
+/*
+ * Vendors' own schemas are converted to perf's:
+ *   Intel's perfmon   "Metrics": [ { "Formula", "Events": [ { "Name", "Alias" } ], "Constants", "Threshold" ... } ]
+ *   Arm's telemetry   "events": { NAME: { "code", "title" } }, "metrics": { NAME: { "formula", "units" } }, "groups"
+ */
+
+static const char *json_field(const struct json *object, const char *key)
+{
+	return json_text(json_get(object, key), "");
+}
+
+static void put_member(struct json *to, const char *key, const char *text)
+{
+	if (text && *text)
+		json_put(to, key, json_new_text(text));
+}
+
+/* Clears the buffer, too. One that failed fails what is built. */
+static void put_buf(struct json *to, const char *key, struct buf *text)
+{
+	if (text->len || text->err)
+		json_put(to, key, json_new_buf(text));
+	buf_clear(text);
+}
+
+/* ---- Intel ---- */
+
+struct word {
+	const char *intel, *perf;
+};
+
+/* Shares of the slots, which the kernel lists in sysfs. */
+static const struct word shares[] = {
+	{ "PERF_METRICS.RETIRING", "topdown\\-retiring" },
+	{ "PERF_METRICS.BAD_SPECULATION", "topdown\\-bad\\-spec" },
+	{ "PERF_METRICS.FRONTEND_BOUND", "topdown\\-fe\\-bound" },
+	{ "PERF_METRICS.BACKEND_BOUND", "topdown\\-be\\-bound" },
+	{ "PERF_METRICS.HEAVY_OPERATIONS", "topdown\\-heavy\\-ops" },
+	{ "PERF_METRICS.BRANCH_MISPREDICTS", "topdown\\-br\\-mispredict" },
+	{ "PERF_METRICS.FETCH_LATENCY", "topdown\\-fetch\\-lat" },
+	{ "PERF_METRICS.MEMORY_BOUND", "topdown\\-mem\\-bound" },
+	{ "TSC", "msr@tsc@" },
+	/* These count 2^-14 J, the kernel 2^-32. */
+	{ "FREERUN_PKG_ENERGY_STATUS", "(power@energy\\-pkg@ / 262144)" },
+	{ "FREERUN_DRAM_ENERGY_STATUS", "(power@energy\\-ram@ / 262144)" },
+	{ NULL, NULL },
+};
+
+static const struct word constants[] = {
+	{ "HYPERTHREADING_ON", "#smt_on" },
+	{ "THREADS_PER_CORE", "(#num_cpus_online / #num_cores)" },
+	{ "CORES_PER_SOCKET", "(#num_cores / #num_packages)" },
+	{ "SOCKET_COUNT", "#num_packages" },
+	{ "SYSTEM_TSC_FREQ", "#system_tsc_freq" },
+	{ "DURATIONTIMEINMILLISECONDS", "(duration_time * 1000)" },
+	{ "DURATIONTIMEINSECONDS", "duration_time" },
+	{ "system.sockets[0].cpus.count * system.socket_count", "#num_cpus_online" },
+	{ NULL, NULL },
+};
+
+static const struct word units[] = {
+	{ "percent", "%" },
+	{ "MB/sec", "MB/s" },
+	{ "per second", "/s" },
+	{ NULL, NULL },
+};
+
+static const char *word_of(const struct word *rows, const char *text)
+{
+	for (; rows->intel; rows++)
+		if (!strcmp(rows->intel, text))
+			return rows->perf;
+	return NULL;
+}
+
+/* A modifier of an event: a term of the cores' PMU, or a letter after the event. False: perf has no equivalent. */
+static bool add_modifier(const char *text, size_t len, struct buf *terms, struct buf *letters)
+{
+	static const struct {
+		const char *intel, *term;
+	} rows[] = {
+		{ "ocr_msr_val=", "offcore_rsp" }, { "c", "cmask" }, { "e", "edge" }, { "i", "inv" }, { "u", "umask" }
+	};
+
+	if (len == 12 && !strncmp(text, "perf_metrics", len))
+		return true;
+	if (len == 3 && !strncasecmp(text, "SUP", len))
+		return buf_addch(letters, 'k'), true;
+	if (len == 4 && !strncasecmp(text, "USER", len))
+		return buf_addch(letters, 'u'), true;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n = strlen(rows[i].intel);
+		uint64_t ignored;
+		char number[24];
+
+		if (len <= n || len - n >= sizeof(number) || strncmp(text, rows[i].intel, n))
+			continue;
+		snprintf(number, sizeof(number), "%.*s", (int)(len - n), text + n);
+		if (parse_u64(number, &ignored))
+			continue;
+		buf_printf(terms, ",%s=%s", rows[i].term, number);
+		return true;
+	}
+	return false;
+}
+
+/* "UOPS_RETIRED.MS:c1:e1" as an id in a formula. `pmu`: the kind of cores; NULL: there is only one. False: it cannot
+ * be expressed. */
+static bool add_pmu_event(const char *name, const char *pmu, struct buf *out)
+{
+	const char *colon = strchr(name, ':'), *known = word_of(shares, name);
+	SCOPED(buf_release) struct buf letters = BUF_INIT, terms = BUF_INIT;
+	size_t len = colon ? (size_t)(colon - name) : strlen(name);
+	bool one_unit = colon && !strcmp(colon, ":one_unit"), can = true;
+
+	for (const char *at = one_unit ? NULL : colon; at && can;) {
+		size_t n = strcspn(at + 1, ":");
+
+		can = add_modifier(at + 1, n, &terms, &letters);
+		at = at[1 + n] ? at + 1 + n : NULL;
+	}
+	if (known)
+		buf_addstr(out, known);
+	else if (one_unit)
+		buf_printf(out, "(%.*s / source_count(%.*s))", (int)len, name, (int)len, name);
+	else if (terms.len || letters.len)
+		buf_printf(out, "%s@%.*s%s@%s", pmu ? pmu : "cpu", (int)len, name, buf_str(&terms),
+			   buf_str(&letters));
+	else
+		buf_printf(out, "%.*s", (int)len, name);
+	buf_carry(out, &terms);
+	buf_carry(out, &letters);
+	return can && len;
+}
+
+/* The name that the alias stands for, from a list of "Name" and "Alias". */
+static const char *name_of(const struct json *list, const char *alias, const char *key)
+{
+	for (size_t i = 0; i < json_count(list); i++)
+		if (!strcasecmp(json_field(json_at(list, i), "Alias"), alias))
+			return json_field(json_at(list, i), key);
+	return NULL;
+}
+
+/* Each of these units has one counter for its clock. */
+static bool add_units(const struct json *events, struct buf *out)
+{
+	for (size_t i = 0; i < json_count(events); i++) {
+		const char *name = json_field(json_at(events, i), "Name");
+
+		if (strncmp(name, "UNC_CHA_", 8) && strncmp(name, "UNC_C_", 6))
+			continue;
+		buf_printf(out, "source_count(%.*s)", (int)strcspn(name, ":"), name);
+		return true;
+	}
+	return false;
+}
+
+static bool add_constant(const struct json *metric, const char *pmu, const char *name, struct buf *out)
+{
+	const char *known = word_of(constants, name);
+
+	/* Small cores have one thread; large ones have two if any CPU has. */
+	if (pmu && !strcmp(name, "THREADS_PER_CORE"))
+		known = strcmp(pmu, "cpu_core") ? "1" : "(1 + #smt_on)";
+	if (!strcmp(name, "CHAS_PER_SOCKET"))
+		return add_units(json_get(metric, "Events"), out);
+	if (!known && (!*name || name[strspn(name, "0123456789.")]))
+		return false;
+	buf_addstr(out, known ? known : name);
+	return true;
+}
+
+static bool is_reserved(const char *word)
+{
+	return !strcmp(word, "if") || !strcmp(word, "else") || !strcmp(word, "min") || !strcmp(word, "max");
+}
+
+/* A word of a formula. `all`: metrics that a threshold may refer to by their older names. */
+static bool add_word(const struct json *metric, const char *pmu, const struct json *list, const struct json *all,
+		     const char *word, struct buf *out)
+{
+	const char *name;
+
+	if (is_reserved(word))
+		return buf_addstr(out, word), true;
+	if (all) {
+		name = name_of(list, word, "Value");
+		for (size_t i = 0; name && i < json_count(all); i++)
+			if (!strcmp(json_field(json_at(all, i), "LegacyName"), name))
+				return buf_addstr(out, json_field(json_at(all, i), "MetricName")), true;
+		return false;
+	}
+	if ((name = name_of(json_get(metric, "Events"), word, "Name")))
+		return add_pmu_event(name, pmu, out);
+	name = name_of(json_get(metric, "Constants"), word, "Name");
+	return add_constant(metric, pmu, name ? name : word, out);
+}
+
+/* Writes the formula with its aliases replaced. False: it contains something that perf's language cannot express. */
+static bool add_formula(const struct json *metric, const char *pmu, const struct json *formula,
+			const struct json *all, struct buf *out)
+{
+	const struct json *list = json_get(formula, "ThresholdMetrics");
+	const char *text = json_field(formula, "Formula");
+	bool can = *text != '\0';
+
+	while (*text && can) {
+		size_t n = 0;
+		char word[64];
+
+		while (isalnum((unsigned char)text[n]) || text[n] == '_' || (n && text[n] == '.'))
+			n++;
+		if (!n) {
+			buf_addch(out, *text++);
+			continue;
+		}
+		if (isdigit((unsigned char)*text)) {
+			buf_add(out, text, n);
+		} else if (n < sizeof(word)) {
+			snprintf(word, sizeof(word), "%.*s", (int)n, text);
+			can = add_word(metric, pmu, list, all, word, out);
+		} else {
+			can = false;
+		}
+		text += n;
+	}
+	return can && !out->err;
+}
+
+static struct json *convert_metric(const struct json *metric, const char *pmu, const struct json *all)
+{
+	struct json *to = json_new_object();
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	const char *unit = json_field(metric, "UnitOfMeasure"), *known = word_of(units, unit);
+	const char *group = json_field(metric, "MetricGroup"), *category = json_field(metric, "Category");
+	double level = json_number(json_get(metric, "Level"), 0);
+
+	put_member(to, "MetricName", json_field(metric, "MetricName"));
+	/* The parser omits what cannot be expressed, and names it. */
+	if (!add_formula(metric, pmu, metric, NULL, &text) && !text.err) {
+		buf_clear(&text);
+		buf_addstr(&text, "\"a constant or a modifier that is not known\"");
+	}
+	put_buf(to, "MetricExpr", &text);
+	put_member(to, "ScaleUnit", known ? known : unit);
+	put_member(to, "BriefDescription", json_field(metric, "BriefDescription"));
+	if (!add_formula(metric, pmu, json_get(metric, "Threshold"), all, &text) && !text.err)
+		buf_clear(&text);
+	put_buf(to, "MetricThreshold", &text);
+	buf_printf(&text, "%s%s%s", group, *group && *category ? ";" : "", category);
+	if (!strcmp(category, "TMA"))
+		buf_printf(&text, ";TopdownL%.0f", level);
+	put_buf(to, "MetricGroup", &text);
+	return to;
+}
+
+static struct json *convert_intel(const struct json *all, const char *pmu)
+{
+	struct json *to = json_new_array();
+
+	for (size_t i = 0; i < json_count(all); i++)
+		json_push(to, convert_metric(json_at(all, i), pmu, all));
+	return to;
+}
+
+/* ---- Arm ---- */
+
+static void put_groups(struct json *to, const struct json *groups, const char *name)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	for (const char *key = json_next_key(groups, NULL); key; key = json_next_key(groups, key)) {
+		const struct json *members = json_get(json_get(groups, key), "metrics");
+
+		for (size_t k = 0; k < json_count(members); k++)
+			if (!strcmp(json_text(json_at(members, k), ""), name))
+				buf_printf(&text, "%s%s", text.len ? ";" : "", key);
+	}
+	put_buf(to, "MetricGroup", &text);
+}
+
+static struct json *convert_arm(const struct json *j)
+{
+	const struct json *events = json_get(j, "events"), *metrics = json_get(j, "metrics");
+	const struct json *groups = json_get(json_get(j, "groups"), "metrics");
+	struct json *to = json_new_array();
+	const char *key;
+
+	for (key = json_next_key(events, NULL); key; key = json_next_key(events, key)) {
+		struct json *o = json_new_object();
+
+		put_member(o, "EventName", key);
+		put_member(o, "EventCode", json_field(json_get(events, key), "code"));
+		put_member(o, "BriefDescription", json_field(json_get(events, key), "title"));
+		json_push(to, o);
+	}
+	for (size_t i = 0; json_is_array(events) && i < json_count(events); i++) {
+		const struct json *event = json_at(events, i);
+		struct json *o = json_new_object();
+		char code[32];
+
+		snprintf(code, sizeof(code), "%#x", (unsigned)json_number(json_get(event, "code"), 0));
+		put_member(o, "EventName", json_field(event, "name"));
+		put_member(o, "EventCode", code);
+		put_member(o, "BriefDescription", json_field(event, "description"));
+		json_push(to, o);
+	}
+	for (key = json_next_key(metrics, NULL); key; key = json_next_key(metrics, key)) {
+		const struct json *metric = json_get(metrics, key);
+		const char *unit = json_field(metric, "units");
+		struct json *o = json_new_object();
+
+		put_member(o, "MetricName", key);
+		put_member(o, "MetricExpr", json_field(metric, "formula"));
+		put_member(o, "ScaleUnit", strncmp(unit, "percent", 7) ? unit : "%");
+		put_member(o, "BriefDescription", json_field(metric, "title"));
+		put_groups(o, groups, key);
+		json_push(to, o);
+	}
+	return to;
+}
+
+/* The pattern of MIDR_EL1 that a file of Arm is for, from the file before conversion; `pattern` has at least 32
+ * bytes. False for other files. */
+static bool vendor_json_midr(const struct json *j, char *pattern, size_t size)
+{
+	const struct json *product = json_get(j, "product_configuration");
+	uint64_t implementer, part, major = 0, minor = 0;
+	unsigned id;
+
+	/* Arm's list of PMUs has both in one: 0x41d0c. */
+	if (sscanf(json_field(j, "cpuid"), "0x%x", &id) == 1 && id < 1u << 20 &&
+	    json_is_array(json_get(j, "events"))) {
+		implementer = id >> 12;
+		part = id & 0xfff;
+	} else if (parse_u64(json_field(product, "implementer"), &implementer) ||
+		   parse_u64(json_field(product, "part_num"), &part))
+		return false;
+	(void)parse_u64(json_field(product, "major_revision"), &major);
+	(void)parse_u64(json_field(product, "minor_revision"), &minor);
+	snprintf(pattern, size, "0x%016llx",
+		 (unsigned long long)(implementer << 24 | major << 20 | 0xf0000 | part << 4 | minor));
+	return true;
+}
+
+/* ---- any ---- */
+
+/* Marks what belongs to one kind of cores; events outside the cores belong to all. */
+static void put_unit(struct json *list, const char *pmu)
+{
+	for (size_t i = 0; i < json_count(list); i++) {
+		struct json *o = json_at(list, i);
+
+		if (!json_get(o, "Unit") && !strstr(json_field(o, "MetricExpr"), "UNC_"))
+			put_member(o, "Unit", pmu);
+	}
+}
+
+/* Takes ownership of a file that was read. Objects in perf's schema, or an unknown one, stay as they are. `pmu`
+ * ("cpu_atom") is the PMU of the kind of cores that the file is for, if the file does not say it; or NULL. NULL
+ * without memory. */
+static struct json *vendor_json_convert(struct json *j, const char *pmu, struct error *e)
+{
+	const struct json *metrics = json_get(j, "Metrics");
+	char pattern[32];
+	struct json *to = j;
+
+	if (json_is_array(metrics) && json_get(json_at(metrics, 0), "Formula"))
+		to = convert_intel(metrics, pmu);
+	else if (vendor_json_midr(j, pattern, sizeof(pattern)))
+		to = convert_arm(j);
+	if (to != j)
+		json_free(j);
+	if (pmu)
+		put_unit(json_is_array(to) ? to : json_get(to, "Events"), pmu);
+	if (!json_built() && to)
+		return to;
+	json_free(to);
+	error_set(e, ENOMEM, "out of memory");
+	return NULL;
+}
 
 void vendor_docs_release(struct vendor_docs *d)
 {

@@ -1,6 +1,6 @@
 /*
  * Files of CPU vendors, as objects with EventName or MetricName in the JSON schema of perf's pmu-events. Intel's and
- * Arm's own schemas are converted to it (common/vendor_schema.h). An object may take fields from its architecture's
+ * Arm's own schemas are converted to it. An object may take fields from its architecture's
  * standard (ArchStdEvent), which is in a file beside mapfile.csv.
  */
 #pragma once

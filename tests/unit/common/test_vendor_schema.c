@@ -1,5 +1,5 @@
 /* Metrics and events in the words of Intel and Arm, and what they are in perf's. */
-#include "common/vendor_schema.h"
+#include "common/vendor_docs.c"
 #include "tests/unit/lib/refused.h"
 #include "tests/unit/lib/test.h"
 
