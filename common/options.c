@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -336,25 +337,16 @@ static const struct known *known_letter(const struct read *r, char letter, struc
 
 const char *options_nearest(const char *word, const char *const *names, size_t n)
 {
+	struct nearest near = { .word = word };
 	const char *best = NULL;
-	unsigned best_distance = (unsigned)strlen(word) / 3;
 
-	if (best_distance < 1)
-		best_distance = 1;
 	for (size_t i = 0; i < n && names[i]; i++) {
-		unsigned d;
+		unsigned before = near.n ? near.distance : UINT_MAX;
 
-		if (!strcasecmp(word, names[i]))
-			return names[i];
-		d = parse_distance(word, names[i]);
-		/* A suggestion that shares no letter is not one. */
-		if (d >= strlen(word))
-			continue;
+		nearest_offer(&near, names[i]);
 		/* Of equally close names the first wins: tables begin with the most common. */
-		if (d < best_distance || (d == best_distance && !best)) {
+		if (near.n && near.distance < before)
 			best = names[i];
-			best_distance = d;
-		}
 	}
 	return best;
 }

@@ -238,7 +238,8 @@ bool parse_is_among(const char *words, const char *word, size_t len)
 	return false;
 }
 
-unsigned parse_distance(const char *a, const char *b)
+/* The number of single-character edits (insert, delete, replace, swap) between two words. */
+static unsigned distance_of(const char *a, const char *b)
 {
 	enum { LONGEST = 64 };
 	unsigned row[3][LONGEST + 1];
@@ -274,14 +275,19 @@ void nearest_offer(struct nearest *near, const char *name)
 	bool begins = len >= 4 && !strncasecmp(near->word, name, len);
 	unsigned distance;
 
+	if (near->len + strlen(name) + 3 > sizeof(near->all))
+		near->len = sizeof(near->all);
+	else
+		near->len += (size_t)sprintf(near->all + near->len, "%s%s", near->len ? ", " : "", name);
 	if (strlen(name) >= sizeof(near->names[0]) || (strlen(name) > len + limit && !begins) ||
 	    strlen(name) + limit < len)
 		return;
 	/* An unfinished word is less likely meant than a mistyped one. */
-	distance = strlen(name) > len + limit ? limit : parse_distance(near->word, name);
+	distance = strlen(name) > len + limit ? limit : distance_of(near->word, name);
 	if (!strncasecmp(near->word, name, strlen(name)) && strlen(name) == len)
 		distance = 0; /* differs in case alone */
-	if (distance > limit || (near->n && distance > near->distance))
+	/* What shares no letter is not meant. */
+	if (distance > limit || distance >= len || (near->n && distance > near->distance))
 		return;
 	if (!near->n || distance < near->distance) {
 		near->n = 0;
@@ -294,7 +300,7 @@ void nearest_offer(struct nearest *near, const char *name)
 		strcpy(near->names[near->n++], name);
 }
 
-const char *nearest_text(const struct nearest *near, char *text, size_t size)
+const char *nearest_text(const struct nearest *near, const char *what, char *text, size_t size)
 {
 	size_t len = 0;
 
@@ -302,5 +308,7 @@ const char *nearest_text(const struct nearest *near, char *text, size_t size)
 	for (unsigned i = 0; i < near->n && len < size; i++)
 		len += (size_t)snprintf(text + len, size - len, "%s\"%s\"%s", i ? ", " : "; did you mean ",
 					near->names[i], i + 1 == near->n ? "?" : "");
+	if (!near->n && what && near->len && near->len < sizeof(near->all))
+		snprintf(text, size, "; %s %.*s", what, (int)near->len, near->all);
 	return text;
 }

@@ -25,16 +25,15 @@ int parse_size(const char *text, uint64_t *bytes);
 /* Whether the word, of `len` bytes, is one of those that stand in `words` with a blank between. */
 bool parse_is_among(const char *words, const char *word, size_t len);
 
-/* The number of single-character edits (insert, delete, replace, swap) between two words, for "did you mean". */
-unsigned parse_distance(const char *a, const char *b);
-
-/* Collects the names nearest to what was written. */
+/* Collects the names nearest to what was written, for "did you mean". */
 struct nearest {
 	const char *word;
 	unsigned distance; /* of the best so far */
 	char names[3][64];
 	unsigned n;
+	char all[128]; /* that were offered, if they are few */
+	size_t len;
 };
 void nearest_offer(struct nearest *near, const char *name);
-/* ", did you mean a, b?" or "" */
-const char *nearest_text(const struct nearest *near, char *text, size_t size);
+/* "; did you mean "a", "b"?", or "; WHAT a, b, c" if none is near and they are few, or "". `what` may be NULL. */
+const char *nearest_text(const struct nearest *near, const char *what, char *text, size_t size);

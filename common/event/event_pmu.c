@@ -140,7 +140,7 @@ static const struct {
 
 const struct event_alias *event_pmu_alias(const struct event_pmu *pmu, const char *name, size_t len)
 {
-	for (size_t i = 0; i < pmu->n_aliases; i++)
+	for (size_t i = 0; pmu && i < pmu->n_aliases; i++)
 		if (!strncasecmp(pmu->alias[i].name, name, len) && !pmu->alias[i].name[len])
 			return &pmu->alias[i];
 	return NULL;
@@ -148,7 +148,7 @@ const struct event_alias *event_pmu_alias(const struct event_pmu *pmu, const cha
 
 const char *event_pmu_format(const struct event_pmu *pmu, const char *name)
 {
-	for (size_t i = 0; i < pmu->n_formats; i++)
+	for (size_t i = 0; pmu && i < pmu->n_formats; i++)
 		if (!strcmp(pmu->format[i].name, name))
 			return pmu->format[i].text;
 	return NULL;

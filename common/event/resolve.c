@@ -22,39 +22,6 @@ struct resolver {
 	uint32_t wildcard;             /* number for what it expands to; 0: it cannot be several */
 };
 
-/* All names that could have been meant, where they are few. */
-struct listing {
-	char text[160];
-	size_t len;
-	bool too_many;
-};
-
-/* ---- near misses ---- */
-
-static void listing_add(struct listing *l, const char *name)
-{
-	size_t len = strlen(name);
-
-	/* Leave room for the text before the names. */
-	if (l->len + len + 32 > sizeof(l->text))
-		l->too_many = true;
-	else
-		l->len += (size_t)snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s", l->len ? ", " : "",
-					   name);
-}
-
-/* "; WHAT a, b, c", or "" if there are none or too many */
-static const char *listing_text(struct listing *l, const char *what)
-{
-	char names[sizeof(l->text)];
-
-	if (!l->len || l->too_many)
-		return "";
-	memcpy(names, l->text, sizeof(names));
-	snprintf(l->text, sizeof(l->text), "; %.20s %.*s", what, (int)(sizeof(names) - 32), names);
-	return l->text;
-}
-
 /* ---- fixed keys ---- */
 
 enum fixed_effect {
@@ -209,24 +176,8 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 
 /* ---- aliases and format fields ---- */
 
-static const struct event_alias *find_alias(const struct event_pmu *pmu, const char *name)
-{
-	for (size_t i = 0; pmu && i < pmu->n_aliases; i++)
-		if (!strcasecmp(pmu->alias[i].name, name))
-			return &pmu->alias[i];
-	return NULL;
-}
-
-static const struct event_format *find_format(const struct event_pmu *pmu, const char *name)
-{
-	for (size_t i = 0; pmu && i < pmu->n_formats; i++)
-		if (!strcmp(pmu->format[i].name, name))
-			return &pmu->format[i];
-	return NULL;
-}
-
-static int apply_format(struct resolver *r, struct event *ev, const struct event_pmu *pmu,
-			const struct event_format *f, const struct event_term *t)
+static int apply_format(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const char *format,
+			const struct event_term *t)
 {
 	uint64_t max = 0;
 	int err;
@@ -234,43 +185,41 @@ static int apply_format(struct resolver *r, struct event *ev, const struct event
 	if (t->value && !t->is_number)
 		return resolve_fail(r, EINVAL, t->column, "the term \"%s\" of %s needs a number, not \"%.40s\"",
 				    t->key, pmu->name, t->value);
-	err = event_format_pack(f->text, t->value ? t->number : 1, ev->config, &max);
+	err = event_format_pack(format, t->value ? t->number : 1, ev->config, &max);
 	if (err == -ERANGE)
 		return resolve_fail(r, EINVAL, t->column,
 				    "%s=0x%llx is too big for %s (%.60s), the maximum is 0x%llx", t->key,
-				    (unsigned long long)t->number, pmu->name, f->text, (unsigned long long)max);
+				    (unsigned long long)t->number, pmu->name, format, (unsigned long long)max);
 	if (err)
 		return resolve_fail(r, EINVAL, t->column,
 				    "the kernel describes \"%s\" of %s as \"%.60s\", which is not known", t->key,
-				    pmu->name, f->text);
+				    pmu->name, format);
 	return 0;
 }
 
 static int unknown_term(struct resolver *r, const struct event_pmu *pmu, const struct event_term *t)
 {
 	struct nearest near = { .word = t->key };
-	struct listing all = { 0 };
 	char hint[256];
+	size_t own;
 
-	for (size_t i = 0; pmu && i < pmu->n_formats; i++) {
+	for (size_t i = 0; pmu && i < pmu->n_formats; i++)
 		nearest_offer(&near, pmu->format[i].name);
-		listing_add(&all, pmu->format[i].name);
-	}
-	for (size_t i = 0; pmu && i < pmu->n_aliases; i++) {
+	for (size_t i = 0; pmu && i < pmu->n_aliases; i++)
 		nearest_offer(&near, pmu->alias[i].name);
-		listing_add(&all, pmu->alias[i].name);
-	}
+	own = near.len;
 	for (size_t i = 0; i < N_FIXED; i++)
 		nearest_offer(&near, fixed_keys[i].key);
+	near.len = own;
 	return resolve_fail(r, EINVAL, t->column, "%s%s has no term or event \"%.60s\"%s", pmu ? "" : "the event ",
 			    pmu ? pmu->name : r->node->name, t->key,
-			    near.n ? nearest_text(&near, hint, sizeof(hint)) : listing_text(&all, "it has"));
+			    nearest_text(&near, "it has", hint, sizeof(hint)));
 }
 
 /* Applies one term that is not an alias. */
 static int apply(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t)
 {
-	const struct event_format *f;
+	const char *format;
 	uint64_t raw;
 
 	if (t->driver)
@@ -286,9 +235,9 @@ static int apply(struct resolver *r, struct event *ev, const struct event_pmu *p
 		if (taken)
 			return taken > 0 ? 0 : resolve_fail(r, -taken, t->column, "%s", rule.text);
 	}
-	f = find_format(pmu, t->key);
-	if (f)
-		return apply_format(r, ev, pmu, f, t);
+	format = event_pmu_format(pmu, t->key);
+	if (format)
+		return apply_format(r, ev, pmu, format, t);
 	if (pmu && !t->value && t->key[0] == 'r' &&
 	    !parse_u64_span(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1),
 			    strlen(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1)), 16, &raw)) {
@@ -394,10 +343,11 @@ static int resolve_terms(struct resolver *r, struct event *ev, const struct even
 		for (size_t i = 0; i < n->n_terms && !err; i++) {
 			const struct event_term *t = &n->term[i];
 			bool plain = !t->value && !t->driver;
-			const struct event_alias *a = plain ? find_alias(pmu, t->key) : NULL;
+			const struct event_alias *a = plain ? event_pmu_alias(pmu, t->key, strlen(t->key)) : NULL;
 			const struct event_symbol *s;
 			uint64_t config;
-			bool legacy = plain && !a && !find_format(pmu, t->key) && is_legacy(pmu, t->key, &s, &config);
+			bool legacy =
+				plain && !a && !event_pmu_format(pmu, t->key) && is_legacy(pmu, t->key, &s, &config);
 
 			if (a && names)
 				err = apply_alias(r, ev, pmu, a, t);
@@ -803,7 +753,7 @@ static int unknown_name(struct resolver *r, const char *name)
 		for (size_t k = 0; k < r->view->pmu[i].n_aliases; k++)
 			nearest_offer(&near, r->view->pmu[i].alias[k].name);
 	return resolve_fail(r, ENOENT, r->node->column, "there is no event \"%.80s\"%s", name,
-			    nearest_text(&near, hint, sizeof(hint)));
+			    nearest_text(&near, NULL, hint, sizeof(hint)));
 }
 
 static bool cores_have(const struct event_view *view, const char *name)
@@ -868,7 +818,6 @@ static int add_name(struct resolver *r, const char *name)
 static int unknown_pmu(struct resolver *r, const char *name)
 {
 	struct nearest near = { .word = name };
-	struct listing all = { 0 };
 	char hint[256];
 
 	/* perf itself makes PMUs of these files. */
@@ -880,12 +829,10 @@ static int unknown_pmu(struct resolver *r, const char *name)
 		return resolve_fail(r, ENOENT, r->node->column,
 				    "\"%s\" takes no text; make a probe with perf probe, and count its tracepoint",
 				    name);
-	for (size_t i = 0; i < r->view->n_pmus; i++) {
+	for (size_t i = 0; i < r->view->n_pmus; i++)
 		nearest_offer(&near, r->view->pmu[i].name);
-		listing_add(&all, r->view->pmu[i].name);
-	}
 	return resolve_fail(r, ENOENT, r->node->column, "there is no PMU \"%.80s\"%s", name,
-			    near.n ? nearest_text(&near, hint, sizeof(hint)) : listing_text(&all, "here are"));
+			    nearest_text(&near, "here are", hint, sizeof(hint)));
 }
 
 static bool answers(const struct event_pmu *pmu, const char *pattern)
@@ -1010,7 +957,7 @@ static int add_tracepoints(struct resolver *r)
 		if (!near.n)
 			v->tracepoints(v->data, "*", n->event, take_tracepoint, &near);
 		return resolve_fail(r, ENOENT, n->column, "there is no tracepoint \"%.60s:%.60s\"%s", n->name,
-				    n->event, nearest_text(&near, hint, sizeof(hint)));
+				    n->event, nearest_text(&near, NULL, hint, sizeof(hint)));
 	}
 	/* Whether it exists cannot be found out: record it as missing, and continue with the others. */
 	if (new_event(&ev, "tracepoint", EVENT_NONE, TYPE_TRACEPOINT))

@@ -246,17 +246,6 @@ static void parse_units(void **state)
 	}
 }
 
-static void parse_distances(void **state)
-{
-	assert_int_equal(parse_distance("", ""), 0);
-	assert_int_equal(parse_distance("abc", ""), 3);
-	assert_int_equal(parse_distance("kitten", "sitting"), 3);
-	assert_int_equal(parse_distance("cylces", "cycles"), 1);
-	assert_int_equal(parse_distance("cycle", "cycles"), 1);
-	assert_int_equal(parse_distance("Busy%", "Bzy_MHz"), 6);
-}
-
 UNIT_TESTS(cmocka_unit_test(buf_grows_and_prints), cmocka_unit_test(buf_error_sticks), cmocka_unit_test(error_texts),
 	   cmocka_unit_test(names_find), cmocka_unit_test(names_that_were_chosen), cmocka_unit_test(cpulist_forms),
-	   cmocka_unit_test(cpulist_sets), cmocka_unit_test(parse_numbers), cmocka_unit_test(parse_units),
-	   cmocka_unit_test(parse_distances))
+	   cmocka_unit_test(cpulist_sets), cmocka_unit_test(parse_numbers), cmocka_unit_test(parse_units))

@@ -209,19 +209,6 @@ static void words_are_among_others(void **state)
 	assert_false(parse_is_among("a bc def", "b", 1));
 	assert_false(parse_is_among("a bc def", "c", 1));
 	assert_false(parse_is_among("", "a", 1));
-	/* The lengths of words that are too long to be compared. */
-	char longer[80];
-
-	memset(longer, 'x', 70);
-	longer[70] = '\0';
-	assert_int_equal(parse_distance(longer, longer), 0);
-	assert_int_equal(parse_distance(longer, "x"), 70);
-	assert_int_equal(parse_distance("x", longer), 70);
-	longer[64] = '\0';
-	assert_int_equal(parse_distance(longer, "x"), 63);
-	assert_int_equal(parse_distance("abcd", "abdc"), 1);
-	assert_int_equal(parse_distance("kitten", "sitting"), 3);
-	assert_int_equal(parse_distance("", "ab"), 2);
 }
 
 static void units_have_two_names(void **state)

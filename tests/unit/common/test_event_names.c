@@ -45,7 +45,7 @@ static void what_may_have_been_meant(void **state)
 
 		for (size_t k = 0; k < 6 && cases[i].offers[k]; k++)
 			nearest_offer(&near, cases[i].offers[k]);
-		nearest_text(&near, text, sizeof(text));
+		nearest_text(&near, NULL, text, sizeof(text));
 		if (strcmp(text, cases[i].text))
 			fail_msg("%s: %s", cases[i].word, text);
 	}
