@@ -11,7 +11,7 @@
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "record/sources/filegrid.h"
-#include "record/sources/msr.h"
+#include "record/sources/msr_reader.h"
 
 #define TELEMETRY "/sys/class/intel_pmt"
 #define CPU_FILES "/sys/devices/system/cpu/cpu"

@@ -7,7 +7,7 @@
 #include "common/array.h"
 #include "common/memory.h"
 #include "record/plan/plan.h"
-#include "record/sources/msr.h"
+#include "record/sources/msr_reader.h"
 
 #define COUNTERS_MAX 64 /* of one scope: a bit each */
 

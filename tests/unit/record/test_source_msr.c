@@ -1,6 +1,6 @@
 /* The msr source on registers that the test makes up, on copies of machines. */
 #include "common/catalog/msr.h"
-#include "record/sources/msr.h"
+#include "record/sources/msr_reader.h"
 #include "record/plan/topology.h"
 #include "tests/unit/lib/planned.h"
 #include "tests/unit/lib/catalog_msr.h"

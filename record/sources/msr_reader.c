@@ -1,4 +1,4 @@
-#include "record/sources/msr.h"
+#include "record/sources/msr_reader.h"
 
 #include <errno.h>
 #include <stdio.h>
