@@ -87,7 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	spec.column = (enum options_column)(data[0] % OPTIONS_COLUMNS);
 	spec.command = data[0] & 0x80;
 	text = malloc(size);
 	if (!text)
