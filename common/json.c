@@ -8,8 +8,19 @@
 
 #include "common/file.h"
 #include "common/json.h"
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/utf8.h"
+
+static void *allocate(size_t n)
+{
+	return memory_new(n, 1);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	json_set_alloc_funcs(allocate, free);
+}
 
 /* struct json is never defined: a struct json * is a json_t * by another name. */
 static json_t *in(const struct json *j)
@@ -28,8 +39,7 @@ struct json *json_parse(const char *text, size_t len, struct error *e)
 	json_t *j = json_loadb(text, len, JSON_DECODE_ANY, &why);
 
 	if (!j)
-		error_set(e, json_error_code(&why) == json_error_out_of_memory ? ENOMEM : EINVAL,
-			  "line %d, column %d: %s", why.line, why.column, why.text);
+		error_set(e, EINVAL, "line %d, column %d: %s", why.line, why.column, why.text);
 	return out(j);
 }
 
@@ -109,19 +119,16 @@ struct json *json_new_text(const char *text)
 	SCOPED(buf_release) struct buf b = BUF_INIT;
 	json_t *j = json_string(text);
 
-	if (j)
-		return out(j);
-	utf8_repair(&b, text, strlen(text));
-	if (!b.err)
-		j = json_string(buf_str(&b));
-	return out(j);
+	if (!j)
+		utf8_repair(&b, text, strlen(text));
+	memory_whole(&b);
+	return out(j ? j : json_string(buf_str(&b)));
 }
 
 struct json *json_new_buf(struct buf *b)
 {
-	const char *text = buf_str(b);
-
-	return b->err ? NULL : json_new_text(text);
+	memory_whole(b);
+	return json_new_text(buf_str(b));
 }
 
 struct json *json_new_u64(uint64_t v)
@@ -153,40 +160,18 @@ struct json *json_new_null(void)
 	return out(json_null());
 }
 
-/* Values are built by many small calls whose results nobody wants to check one by one. */
-static _Thread_local bool incomplete;
-
-static int built(int err)
-{
-	incomplete |= err != 0;
-	return err;
-}
-
-int json_put(struct json *object, const char *key, struct json *value)
+void json_put(struct json *object, const char *key, struct json *value)
 {
 	SCOPED(buf_release) struct buf b = BUF_INIT;
-	int err = -ENOMEM;
 
-	/* Consumes the value, also on failure. */
 	utf8_repair(&b, key, strlen(key));
-	if (b.err)
-		json_free(value);
-	else if (!json_object_set_new(in(object), buf_str(&b), in(value)))
-		err = 0;
-	return built(err);
+	memory_whole(&b);
+	(void)json_object_set_new(in(object), buf_str(&b), in(value));
 }
 
-int json_push(struct json *array, struct json *value)
+void json_push(struct json *array, struct json *value)
 {
-	return built(json_array_append_new(in(array), in(value)) ? -ENOMEM : 0);
-}
-
-int json_built(void)
-{
-	int err = incomplete ? -ENOMEM : 0;
-
-	incomplete = false;
-	return err;
+	(void)json_array_append_new(in(array), in(value));
 }
 
 static void new_line(struct buf *b, unsigned indent, unsigned level)
@@ -271,10 +256,7 @@ static void print_value(json_t *j, unsigned indent, unsigned level, struct buf *
 
 void json_print(const struct json *j, unsigned indent, struct buf *b)
 {
-	if (!json_built() && j)
-		print_value(in(j), indent, 0, b);
-	else if (!b->err)
-		b->err = -ENOMEM;
+	print_value(in(j), indent, 0, b);
 }
 
 static bool is_clean(unsigned char c)

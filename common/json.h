@@ -30,23 +30,19 @@ double json_number(const struct json *j, double fallback);
 bool json_is_array(const struct json *j);
 bool json_is_text(const struct json *j);
 
-/* Building. Containers own their values. U+FFFD replaces what is not UTF-8. Without memory the result is NULL, for
- * which json_put() and json_push() return -ENOMEM; the next json_print() or json_built() of the thread then fails, so
- * checking there is enough. */
+/* Building. Containers own their values. U+FFFD replaces what is not UTF-8. */
 struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_new_text(const char *text);
-struct json *json_new_buf(struct buf *b); /* NULL also if the buffer has failed */
-struct json *json_new_u64(uint64_t v);    /* exact; a string beyond 2^63-1 */
+struct json *json_new_buf(struct buf *b);
+struct json *json_new_u64(uint64_t v); /* exact; a string beyond 2^63-1 */
 struct json *json_new_s64(int64_t v);
 struct json *json_new_f64(double v); /* null for nan and inf */
 struct json *json_new_bool(bool v);
 struct json *json_new_null(void);
-int json_put(struct json *object, const char *key, struct json *value); /* in the order of the calls */
-int json_push(struct json *array, struct json *value);
-/* 0, or -ENOMEM if something that was built could not be; of the next values it knows nothing. */
-int json_built(void);
-/* Appends the text without a newline at the end; indent 0: on one line. Fails the buffer if building failed. */
+void json_put(struct json *object, const char *key, struct json *value); /* in the order of the calls */
+void json_push(struct json *array, struct json *value);
+/* Appends the text without a newline at the end; indent 0: on one line. */
 void json_print(const struct json *j, unsigned indent, struct buf *out);
 
 /* Appends `text` as a quoted JSON string, for writers that stream. U+FFFD replaces what is not UTF-8, and control

@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/event/vendor_events.h"
 #include "common/file.h"
 #include "common/json.h"
+#include "common/memory.h"
 #include "common/parse.h"
 
 /*
@@ -35,10 +35,10 @@ static void put_member(struct json *to, const char *key, const char *text)
 		json_put(to, key, json_new_text(text));
 }
 
-/* Clears the buffer, too. One that failed fails what is built. */
+/* Clears the buffer, too. */
 static void put_buf(struct json *to, const char *key, struct buf *text)
 {
-	if (text->len || text->err)
+	if (text->len)
 		json_put(to, key, json_new_buf(text));
 	buf_clear(text);
 }
@@ -148,8 +148,6 @@ static bool add_pmu_event(const char *name, const char *pmu, struct buf *out)
 			   buf_str(&letters));
 	else
 		buf_printf(out, "%.*s", (int)len, name);
-	buf_carry(out, &terms);
-	buf_carry(out, &letters);
 	return can && len;
 }
 
@@ -245,7 +243,7 @@ static bool add_formula(const struct json *metric, const char *pmu, const struct
 		}
 		text += n;
 	}
-	return can && !out->err;
+	return can;
 }
 
 static struct json *convert_metric(const struct json *metric, const char *pmu, const struct json *all)
@@ -258,14 +256,14 @@ static struct json *convert_metric(const struct json *metric, const char *pmu, c
 
 	put_member(to, "MetricName", json_field(metric, "MetricName"));
 	/* The parser omits what cannot be expressed, and names it. */
-	if (!add_formula(metric, pmu, metric, NULL, &text) && !text.err) {
+	if (!add_formula(metric, pmu, metric, NULL, &text)) {
 		buf_clear(&text);
 		buf_addstr(&text, "\"a constant or a modifier that is not known\"");
 	}
 	put_buf(to, "MetricExpr", &text);
 	put_member(to, "ScaleUnit", known ? known : unit);
 	put_member(to, "BriefDescription", json_field(metric, "BriefDescription"));
-	if (!add_formula(metric, pmu, json_get(metric, "Threshold"), all, &text) && !text.err)
+	if (!add_formula(metric, pmu, json_get(metric, "Threshold"), all, &text))
 		buf_clear(&text);
 	put_buf(to, "MetricThreshold", &text);
 	buf_printf(&text, "%s%s%s", group, *group && *category ? ";" : "", category);
@@ -380,7 +378,7 @@ static void put_unit(struct json *list, const char *pmu)
 /* Takes ownership of a file that was read. Objects in perf's schema, or an unknown one, stay as they are. `pmu`
  * ("cpu_atom") is the PMU of the kind of cores that the file is for, if the file does not say it; or NULL. NULL
  * without memory. */
-static struct json *vendor_json_convert(struct json *j, const char *pmu, struct error *e)
+static struct json *vendor_json_convert(struct json *j, const char *pmu)
 {
 	const struct json *metrics = json_get(j, "Metrics");
 	char pattern[32];
@@ -394,11 +392,7 @@ static struct json *vendor_json_convert(struct json *j, const char *pmu, struct 
 		json_free(j);
 	if (pmu)
 		put_unit(json_is_array(to) ? to : json_get(to, "Events"), pmu);
-	if (!json_built() && to)
-		return to;
-	json_free(to);
-	error_set(e, ENOMEM, "out of memory");
-	return NULL;
+	return to;
 }
 
 void vendor_docs_release(struct vendor_docs *d)
@@ -410,11 +404,6 @@ void vendor_docs_release(struct vendor_docs *d)
 	free(d->object);
 	free(d->doc);
 	*d = (struct vendor_docs){ 0 };
-}
-
-static int no_memory(struct error *e)
-{
-	return error_set(e, ENOMEM, "out of memory");
 }
 
 int vendor_lower(char *to, size_t size, const char *from)
@@ -451,48 +440,41 @@ struct vendor_object vendor_docs_at(const struct vendor_docs *d, size_t i)
 	return o;
 }
 
-static int add_object(struct vendor_docs *d, const struct json *object, bool only_standard)
+static void add_object(struct vendor_docs *d, const struct json *object, bool only_standard)
 {
 	const struct vendor_object o = { .own = object };
 	const char *name = vendor_field(&o, "EventName");
 	char key[256];
 
-	if (array_room(&d->object, d->n, sizeof(*d->object)) ||
-	    array_room(&d->standard, d->n_standards, sizeof(*d->standard)))
-		return -ENOMEM;
+	memory_room(&d->object, d->n, sizeof(*d->object));
+	memory_room(&d->standard, d->n_standards, sizeof(*d->standard));
 	if (!only_standard)
 		d->object[d->n++] = object;
 	name = name ? name : vendor_field(&o, "MetricName");
 	if (!name || vendor_field(&o, "ArchStdEvent") || vendor_lower(key, sizeof(key), name))
-		return 0;
+		return;
 	d->standard[d->n_standards] = object;
-	return names_set(&d->by_name, key, (uint32_t)d->n_standards++);
+	memory_done(names_set(&d->by_name, key, (uint32_t)d->n_standards++));
 }
 
 /* Takes ownership of `j`. With `only_standard`, its objects can be referred to but are not of this CPU. */
 static int add_doc(struct vendor_docs *d, struct json *j, const char *pmu, bool only_standard, struct error *e)
 {
 	const struct json *list;
-	int err = 0;
 
 	if (!vendor_json_midr(j, d->midr, sizeof(d->midr)))
 		d->midr[0] = '\0';
-	j = vendor_json_convert(j, pmu, e);
-	if (!j)
-		return -ENOMEM;
-	if (array_room(&d->doc, d->n_docs, sizeof(*d->doc))) {
-		json_free(j);
-		return no_memory(e);
-	}
+	j = vendor_json_convert(j, pmu);
+	memory_room(&d->doc, d->n_docs, sizeof(*d->doc));
 	d->doc[d->n_docs++] = j;
 	list = json_is_array(j) ? j : json_get(j, "Events");
 	list = list ? list : json_get(j, "Metrics");
 	if (!json_is_array(list))
 		return error_set(e, EINVAL,
 				 "neither events nor metrics: not an array of objects with EventName or MetricName");
-	for (size_t i = 0; i < json_count(list) && !err; i++)
-		err = add_object(d, json_at(list, i), only_standard);
-	return err ? no_memory(e) : 0;
+	for (size_t i = 0; i < json_count(list); i++)
+		add_object(d, json_at(list, i), only_standard);
+	return 0;
 }
 
 int vendor_docs_parse(struct vendor_docs *d, const char *text, size_t len, struct error *e)

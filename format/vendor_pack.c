@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/event/vendor_events.h"
+#include "common/memory.h"
 #include "common/parse.h"
 #include "common/file.h"
 #include "format/compress.h"
@@ -25,11 +25,10 @@ static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '3' };
 char *vendor_pack_path(void)
 {
 	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-	char *path = NULL;
 
 	if (data && *data == '/')
-		return asprintf(&path, "%s/pmrec/vendor.pmv", data) < 0 ? NULL : path;
-	return !home || *home != '/' || asprintf(&path, "%s/.local/share/pmrec/vendor.pmv", home) < 0 ? NULL : path;
+		return memory_format("%s/pmrec/vendor.pmv", data);
+	return home && *home == '/' ? memory_format("%s/.local/share/pmrec/vendor.pmv", home) : NULL;
 }
 
 void vendor_pack_close(struct vendor_pack *p)
@@ -49,23 +48,20 @@ void vendor_pack_close(struct vendor_pack *p)
 	*p = (struct vendor_pack){ .fd = -1 };
 }
 
-int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name)
+uint32_t vendor_pack_add_set(struct vendor_pack *p, const char *name)
 {
 	for (uint32_t i = 0; i < p->n_sets; i++)
 		if (!strcmp(p->set[i].name, name))
 			return i;
-	if (array_room(&p->set, p->n_sets, sizeof(*p->set)))
-		return -ENOMEM;
-	p->set[p->n_sets] = (struct vendor_set){ .name = strdup(name) };
-	return p->set[p->n_sets].name ? (int64_t)p->n_sets++ : -ENOMEM;
+	memory_room(&p->set, p->n_sets, sizeof(*p->set));
+	p->set[p->n_sets] = (struct vendor_set){ .name = memory_text(name) };
+	return p->n_sets++;
 }
 
-int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set)
+void vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set)
 {
-	if (array_room(&p->cpu, p->n_cpus, sizeof(*p->cpu)))
-		return -ENOMEM;
-	p->cpu[p->n_cpus] = (struct vendor_cpu){ .pattern = strdup(pattern), .set = set };
-	return p->cpu[p->n_cpus].pattern ? (p->n_cpus++, 0) : -ENOMEM;
+	memory_room(&p->cpu, p->n_cpus, sizeof(*p->cpu));
+	p->cpu[p->n_cpus++] = (struct vendor_cpu){ .pattern = memory_text(pattern), .set = set };
 }
 
 /* ---- reading ---- */
@@ -73,15 +69,12 @@ int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set
 /* Absent numbers at the end are 0. */
 static int take_set(struct vendor_pack *p, const char *name, char *line)
 {
-	int64_t at = vendor_pack_add_set(p, name);
+	uint32_t at = vendor_pack_add_set(p, name);
+	struct vendor_set *s = &p->set[at];
 	uint64_t n[6] = { 0 };
-	struct vendor_set *s;
 
 	for (size_t i = 0; i < 6 && line && *line; i++)
 		n[i] = strtoull(line, &line, 10);
-	if (at < 0)
-		return (int)at;
-	s = &p->set[at];
 	s->events = (uint32_t)n[0];
 	s->metrics = (uint32_t)n[1];
 	s->offset = n[2];
@@ -100,8 +93,10 @@ static int take_line(struct vendor_pack *p, char *line)
 	if (!name || !line || strcmp(word, "cpu"))
 		return 0;
 	for (uint32_t i = 0; i < p->n_sets; i++)
-		if (!strcmp(p->set[i].name, line))
-			return vendor_pack_add_cpu(p, name, i);
+		if (!strcmp(p->set[i].name, line)) {
+			vendor_pack_add_cpu(p, name, i);
+			return 0;
+		}
 	return -EBADMSG;
 }
 
@@ -129,10 +124,7 @@ static int read_index(struct vendor_pack *p)
 	size = get_le32(head + 8);
 	if (size > MAX_INDEX)
 		return -EBADMSG;
-	text = malloc((size_t)size + 1);
-	if (!text)
-		return -ENOMEM;
-	text[size] = '\0';
+	text = memory_new((size_t)size + 1, 1);
 	if (pread(p->fd, text, size, HEAD) != (ssize_t)size || crc32c(text, size) != get_le32(head + 12))
 		err = -EBADMSG;
 	p->begin = HEAD + size;
@@ -145,12 +137,11 @@ static int vendor_pack_open(struct vendor_pack *p, const char *path, struct erro
 {
 	int err;
 
-	*p = (struct vendor_pack){ .path = strdup(path) };
+	*p = (struct vendor_pack){ .path = memory_text(path) };
 	p->fd = file_open(path, e);
-	err = p->fd < 0 ? p->fd : !p->path ? -ENOMEM : read_index(p);
+	err = p->fd < 0 ? p->fd : read_index(p);
 	if (p->fd >= 0 && err)
-		error_set(e, -err, err == -ENOMEM ? "out of memory" : "%s: not a pack of vendors' events, or damaged",
-			  path);
+		error_set(e, -err, "%s: not a pack of vendors' events, or damaged", path);
 	if (err)
 		vendor_pack_close(p);
 	return err;
@@ -204,24 +195,23 @@ static uint32_t choose_sets(const struct vendor_pack *p, const char *cpuid, uint
 static int read_set(const struct vendor_pack *p, struct pm_zstd *z, const struct vendor_set *s,
 		    struct vendor_texts *out)
 {
-	SCOPED(scoped_free) char *in = malloc(s->length + 1);
+	SCOPED(scoped_free) char *in = memory_new(s->length, 1);
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 	const char *all, *list;
 	int err;
 
-	if (!in)
-		return -ENOMEM;
 	if (pread(p->fd, in, s->length, (off_t)(p->begin + s->offset)) != (ssize_t)s->length ||
 	    crc32c(in, s->length) != s->crc)
 		return -EBADMSG;
 	err = s->length ? pm_zstd_decompress(z, in, s->length, s->raw, &text) : 0;
+	memory_whole(&text);
 	all = buf_str(&text);
 	list = *all == '\n' ? all : strstr(all, "\n\n");
 	if (err || !list)
-		return err ? err : text.err;
-	out->set[out->n].rows = strndup(all, (size_t)(list - all) + (list > all));
-	out->set[out->n++].metrics = strdup(list + 1 + (list > all));
-	return out->set[out->n - 1].rows && out->set[out->n - 1].metrics ? 0 : -ENOMEM;
+		return err;
+	out->set[out->n].rows = memory_checked(strndup(all, (size_t)(list - all) + (list > all)));
+	out->set[out->n++].metrics = memory_text(list + 1 + (list > all));
+	return 0;
 }
 
 void vendor_texts_release(struct vendor_texts *t)
@@ -235,17 +225,16 @@ void vendor_texts_release(struct vendor_texts *t)
 
 int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, struct vendor_texts *out, struct error *e)
 {
-	struct pm_zstd *z = pm_zstd_new();
+	struct pm_zstd *z = memory_checked(pm_zstd_new());
 	uint32_t set[VENDOR_TEXTS], n = choose_sets(p, cpuid, set, VENDOR_TEXTS);
-	int err = z ? 0 : error_set(e, ENOMEM, "out of memory");
+	int err = 0;
 
 	*out = (struct vendor_texts){ 0 };
 	for (uint32_t i = 0; i < n && !err; i++) {
 		err = read_set(p, z, &p->set[set[i]], out);
 		if (err)
-			error_set(e, -err,
-				  err == -ENOMEM ? "out of memory" : "%s: %s cannot be read: the pack is damaged",
-				  p->path, p->set[set[i]].name);
+			error_set(e, -err, "%s: %s cannot be read: the pack is damaged", p->path,
+				  p->set[set[i]].name);
 	}
 	pm_zstd_free(z);
 	if (err)
@@ -255,63 +244,56 @@ int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, struct ven
 
 /* ---- writing ---- */
 
-static int pack_set(struct pm_zstd *z, const struct vendor_set *s, struct buf *index, struct buf *frames)
+static void pack_set(struct pm_zstd *z, const struct vendor_set *s, struct buf *index, struct buf *frames)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 	size_t at = frames->len;
-	int err;
 
 	buf_add(&text, s->rows.data, s->rows.len);
 	buf_addch(&text, '\n');
 	buf_add(&text, s->list.data, s->list.len);
-	err = s->rows.err ? s->rows.err : s->list.err ? s->list.err : text.err;
-	if (!err)
-		err = pm_zstd_compress(z, text.data, text.len, PACK_LEVEL, frames);
-	if (!err)
-		buf_printf(index, "set\t%s\t%u\t%u\t%zu\t%zu\t%zu\t%" PRIu32 "\n", s->name, s->events, s->metrics, at,
-			   frames->len - at, text.len, crc32c(frames->data + at, frames->len - at));
-	return err;
+	memory_whole(&text);
+	memory_must(pm_zstd_compress(z, text.data, text.len, PACK_LEVEL, frames));
+	buf_printf(index, "set\t%s\t%u\t%u\t%zu\t%zu\t%zu\t%" PRIu32 "\n", s->name, s->events, s->metrics, at,
+		   frames->len - at, text.len, crc32c(frames->data + at, frames->len - at));
 }
 
-static int pack_sets(const struct vendor_pack *p, struct buf *index, struct buf *frames)
+static void pack_sets(const struct vendor_pack *p, struct buf *index, struct buf *frames)
 {
-	struct pm_zstd *z = pm_zstd_new();
-	int err = z ? 0 : -ENOMEM;
+	struct pm_zstd *z = memory_checked(pm_zstd_new());
 
-	for (uint32_t i = 0; i < p->n_sets && !err; i++)
-		err = pack_set(z, &p->set[i], index, frames);
+	for (uint32_t i = 0; i < p->n_sets; i++)
+		pack_set(z, &p->set[i], index, frames);
 	for (uint32_t i = 0; i < p->n_cpus; i++)
 		buf_printf(index, "cpu\t%s\t%s\n", p->cpu[i].pattern, p->set[p->cpu[i].set].name);
 	pm_zstd_free(z);
-	return err ? err : index->err ? index->err : frames->err;
+	memory_whole(index);
 }
 
 int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
 {
-	SCOPED(buf_release) struct buf temporary = BUF_INIT, frames = BUF_INIT, index = BUF_INIT;
+	SCOPED(buf_release) struct buf frames = BUF_INIT, index = BUF_INIT;
+	SCOPED(scoped_free) char *temporary = memory_format("%s.XXXXXX", path);
 	uint8_t head[HEAD];
-	int err = pack_sets(p, &index, &frames), fd = -1;
+	int err, fd;
 
+	pack_sets(p, &index, &frames);
 	memcpy(head, magic, sizeof(magic));
 	put_le32(head + 8, (uint32_t)index.len);
 	put_le32(head + 12, crc32c(index.data, index.len));
-	buf_printf(&temporary, "%s.XXXXXX", path);
-	if (!err && temporary.err)
-		err = -ENOMEM;
-	if (!err)
-		err = (fd = mkstemp((char *)temporary.data)) < 0 ? -errno : 0;
+	err = (fd = mkstemp(temporary)) < 0 ? -errno : 0;
 	if (!err)
 		err = file_write(fd, head, HEAD);
 	if (!err)
 		err = file_write(fd, index.data, index.len);
 	if (!err)
 		err = file_write(fd, frames.data, frames.len);
-	if (!err && (fchmod(fd, 0644) || fsync(fd) || rename(buf_str(&temporary), path)))
+	if (!err && (fchmod(fd, 0644) || fsync(fd) || rename(temporary, path)))
 		err = -errno;
 	if (fd >= 0) {
 		close(fd);
 		if (err)
-			unlink(buf_str(&temporary));
+			unlink(temporary);
 	}
 	return err ? error_sys(e, -err, "%s", path) : 0;
 }

@@ -58,8 +58,8 @@ struct vendor_texts {
 int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, struct vendor_texts *out, struct error *e);
 void vendor_texts_release(struct vendor_texts *t);
 
-/* The index of the set of that name, which is added if it is new, or -ENOMEM. */
-int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name);
-int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set);
+/* The index of the set of that name, which is added if it is new. */
+uint32_t vendor_pack_add_set(struct vendor_pack *p, const char *name);
+void vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set);
 /* Writes what was added to a new file that replaces `path`. 0 or -errno. */
 int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e);

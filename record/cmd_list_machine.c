@@ -472,7 +472,6 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 		int none = *text ? metric_set_load_text(&l->vendor[l->n_vendor], text, strlen(text), e) : 1;
 
 		l->n_vendor += !none;
-		err = none == -ENOMEM ? none : 0;
 	}
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/event/vendor_events.h"
+#include "common/memory.h"
 #include "common/metric/metric.h"
 #include "common/number.h"
 #include "common/options_table.h"
@@ -73,49 +74,47 @@ static const struct options_spec spec = {
 /* ---- importing ---- */
 
 /* Metrics of several files form one array: its text is closed when the next set begins. */
-static int add_metrics(struct vendor *v, struct vendor_set *s, const struct vendor_docs *docs)
+static void add_metrics(struct vendor *v, struct vendor_set *s, const struct vendor_docs *docs)
 {
 	struct json *list = json_new_array();
 	struct buf *to = &s->list, text = BUF_INIT;
-	int err = metric_set_copy(docs, !v->no_descriptions, list);
 
-	if (!err && json_count(list)) {
+	metric_set_copy(docs, !v->no_descriptions, list);
+	if (json_count(list)) {
 		json_print(list, 0, &text);
 		s->metrics += (uint32_t)json_count(list);
 		if (to->len)
 			to->data[to->len - 1] = ',';
 		buf_add(to, (char *)text.data + (to->len ? 1 : 0), text.len - (to->len ? 1 : 0));
 	}
+	memory_whole(to);
 	json_free(list);
 	buf_release(&text);
-	return err;
 }
 
-static int add_docs(struct vendor *v, struct vendor_set *s, const struct vendor_docs *docs)
+static void add_docs(struct vendor *v, struct vendor_set *s, const struct vendor_docs *docs)
 {
-	int n = vendor_events_convert(docs, !v->no_descriptions, &s->rows, &v->notes);
-
-	s->events += n > 0 ? (uint32_t)n : 0;
-	return n < 0 ? n : add_metrics(v, s, docs);
+	s->events += (uint32_t)vendor_events_convert(docs, !v->no_descriptions, &s->rows, &v->notes);
+	add_metrics(v, s, docs);
 }
 
 /* `pmu`: the kind of cores that it is for, or NULL. */
 static int add_path(struct vendor *v, const char *set, const char *pattern, const char *path, const char *pmu)
 {
 	SCOPED(vendor_docs_release) struct vendor_docs docs = { 0 };
-	SCOPED(buf_release) struct buf key = BUF_INIT;
-	int64_t at = vendor_pack_add_set(&v->pack, set);
-	int err = at < 0 ? (int)at : vendor_pack_add_cpu(&v->pack, pattern, (uint32_t)at);
-	uint32_t unused;
+	SCOPED(scoped_free) char *key = memory_format("%s %s", set, path);
+	uint32_t at = vendor_pack_add_set(&v->pack, set), unused;
+	int err;
 
+	vendor_pack_add_cpu(&v->pack, pattern, at);
 	/* Several patterns may name one directory. */
-	buf_printf(&key, "%s %s", set, path);
-	if (err || names_get(&v->done, buf_str(&key), &unused))
-		return err;
-	err = key.err ? key.err : names_set(&v->done, buf_str(&key), 0);
+	if (names_get(&v->done, key, &unused))
+		return 0;
+	memory_done(names_set(&v->done, key, 0));
+	err = vendor_docs_load(&docs, path, pmu, NULL, v->error);
 	if (!err)
-		err = vendor_docs_load(&docs, path, pmu, NULL, v->error);
-	return err ? err : add_docs(v, &v->pack.set[at], &docs);
+		add_docs(v, &v->pack.set[at], &docs);
+	return err;
 }
 
 static int add_map_row(void *arg, const struct vendor_map *row)
@@ -154,12 +153,12 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 static int import_file(struct vendor *v, const char *path, bool named)
 {
 	SCOPED(vendor_docs_release) struct vendor_docs docs = { 0 };
-	SCOPED(scoped_free) char *copy = strdup(path);
-	int64_t at;
+	SCOPED(scoped_free) char *copy = memory_text(path);
+	uint32_t at;
 	char *dot;
-	int err = copy ? vendor_docs_load(&docs, path, NULL, NULL, v->error) : -ENOMEM;
+	int err = vendor_docs_load(&docs, path, NULL, NULL, v->error);
 
-	if (!docs.midr[0] && !named && err != -ENOMEM) {
+	if (!docs.midr[0] && !named) {
 		*v->error = (struct error){ 0 };
 		return 0;
 	}
@@ -176,8 +175,9 @@ static int import_file(struct vendor *v, const char *path, bool named)
 	if ((dot = strrchr(copy, '.')))
 		*dot = '\0';
 	at = vendor_pack_add_set(&v->pack, basename(copy));
-	err = at < 0 ? (int)at : vendor_pack_add_cpu(&v->pack, docs.midr, (uint32_t)at);
-	return err ? err : add_docs(v, &v->pack.set[at], &docs);
+	vendor_pack_add_cpu(&v->pack, docs.midr, at);
+	add_docs(v, &v->pack.set[at], &docs);
+	return 0;
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -238,7 +238,7 @@ static int make_folders(char *path)
 
 static int import(struct vendor *v, struct error *e)
 {
-	SCOPED(scoped_free) char *path = v->output ? strdup(v->output) : vendor_pack_path();
+	SCOPED(scoped_free) char *path = v->output ? memory_text(v->output) : vendor_pack_path();
 	uint64_t events = 0, metrics = 0;
 	struct stat st = { 0 };
 	int err = 0;
@@ -263,8 +263,6 @@ static int import(struct vendor *v, struct error *e)
 		       plural(v->pack.n_sets), (unsigned long long)events, plural(events),
 		       (unsigned long long)metrics, plural(metrics), (double)st.st_size / 1e3);
 	}
-	if (err == -ENOMEM)
-		error_set(e, ENOMEM, "out of memory");
 	return err;
 }
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/event/vendor_events.h"
+#include "common/memory.h"
 #include "common/parse.h"
 #include "common/table.h"
 #include "common/vendor_docs.h"
@@ -269,7 +270,8 @@ int vendor_events_convert(const struct vendor_docs *d, bool help, struct buf *ro
 	}
 	if (left_out > MAX_NOTES)
 		buf_printf(notes, "and %u more vendor events\n", left_out - MAX_NOTES);
-	return text.err ? text.err : rows->err ? rows->err : n;
+	memory_whole(rows);
+	return n;
 }
 
 int vendor_events_load(struct vendor_events **v, const char *path, const char *pmu, const char *cpuid,
@@ -283,7 +285,7 @@ int vendor_events_load(struct vendor_events **v, const char *path, const char *p
 		n = vendor_events_convert(&docs, true, &rows, &notes);
 	if (!err && !n && !notes.len)
 		err = error_set(e, ENODATA, "%s: no object there has an EventName", path);
-	if (!err && (n < 0 || vendor_events_unpack(v, buf_detach(&rows), &notes)))
-		err = error_set(e, ENOMEM, "out of memory");
+	if (!err)
+		vendor_events_unpack(v, memory_checked(buf_detach(&rows)), &notes);
 	return err;
 }

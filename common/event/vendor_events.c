@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "common/names.h"
 #include "common/parse.h"
 
@@ -151,55 +151,45 @@ static void alias_release(struct event_alias *a)
 }
 
 /* Adds the event, or replaces that of the same name. */
-static int add_alias(struct event_pmu *pmu, const struct row *r)
+static void add_alias(struct event_pmu *pmu, const struct row *r)
 {
-	struct event_alias *bigger, a = { .name = strdup(r->name),
-					  .text = strdup(r->text),
-					  .scale = r->scale ? strdup(r->scale) : NULL,
-					  .unit = r->measure ? strdup(r->measure) : NULL,
-					  .help = r->help ? strdup(r->help) : NULL,
-					  .per_pkg = r->flags && strchr(r->flags, 'p'),
-					  .deprecated = r->flags && strchr(r->flags, 'd'),
-					  .vendor = true,
-					  .given = r->given };
+	struct event_alias a = { .name = memory_text(r->name),
+				 .text = memory_text(r->text),
+				 .scale = r->scale ? memory_text(r->scale) : NULL,
+				 .unit = r->measure ? memory_text(r->measure) : NULL,
+				 .help = r->help ? memory_text(r->help) : NULL,
+				 .per_pkg = r->flags && strchr(r->flags, 'p'),
+				 .deprecated = r->flags && strchr(r->flags, 'd'),
+				 .vendor = true,
+				 .given = r->given };
 	size_t i = 0, cap = 16;
 
-	if (!a.name || !a.text || (r->scale && !a.scale) || (r->measure && !a.unit) || (r->help && !a.help))
-		goto failed;
 	while (i < pmu->n_aliases && strcasecmp(pmu->alias[i].name, r->name) != 0)
 		i++;
 	if (i < pmu->n_aliases) {
 		alias_release(&pmu->alias[i]);
 		pmu->alias[i] = a;
-		return 0;
+		return;
 	}
 	/* The kernel's own aliases came in an array of exact size; most calls only ask for the size. */
 	while (cap <= pmu->n_aliases)
 		cap *= 2;
-	bigger = realloc(pmu->alias, cap * sizeof(*bigger));
-	if (!bigger)
-		goto failed;
-	pmu->alias = bigger;
+	pmu->alias = memory_resize(pmu->alias, cap, sizeof(*pmu->alias));
 	pmu->alias[pmu->n_aliases++] = a;
-	return 0;
-failed:
-	alias_release(&a);
-	return -ENOMEM;
 }
 
-static int apply_row(const struct row *r, struct event_pmu *pmu, size_t n_pmus, int *added)
+static int apply_row(const struct row *r, struct event_pmu *pmu, size_t n_pmus)
 {
 	char text[256];
 	const char *pattern = vendor_events_pmu(r->unit, text, sizeof(text));
-	int err = 0;
+	int added = 0;
 
-	for (size_t k = 0; k < n_pmus && !err; k++) {
-		if (!is_for(r, pattern, &pmu[k]))
-			continue;
-		err = add_alias(&pmu[k], r);
-		*added += !err;
-	}
-	return err;
+	for (size_t k = 0; k < n_pmus; k++)
+		if (is_for(r, pattern, &pmu[k])) {
+			add_alias(&pmu[k], r);
+			added++;
+		}
+	return added;
 }
 
 /* A pack is made by a program but read from a file: missing fields of a line are empty. */
@@ -217,64 +207,54 @@ static bool split(char *line, struct row *r)
 	return r->name && r->text;
 }
 
-static int apply(const struct vendor_events *v, const struct packed *p, struct event_pmu *pmu, size_t n_pmus,
-		 int *added)
+static int apply(const struct vendor_events *v, const struct packed *p, struct event_pmu *pmu, size_t n_pmus)
 {
 	uint32_t unused;
 	size_t len;
-	int err = 0;
+	int added = 0;
 
-	for (const char *at = p->rows; *at && !err; at += len + (at[len] == '\n')) {
-		SCOPED(scoped_free) char *line = strndup(at, len = strcspn(at, "\n"));
+	for (const char *at = p->rows; *at; at += len + (at[len] == '\n')) {
+		SCOPED(scoped_free) char *line = memory_format("%.*s", (int)(len = strcspn(at, "\n")), at);
 		struct row r = { .given = p->given };
 
-		if (!line)
-			return -ENOMEM;
 		if (split(line, &r) &&
 		    (p->given || !v->words.n || strchr(r.name, '-') || names_get(&v->words, r.name, &unused)))
-			err = apply_row(&r, pmu, n_pmus, added);
+			added += apply_row(&r, pmu, n_pmus);
 	}
-	return err;
+	return added;
 }
 
 int vendor_events_apply(const struct vendor_events *v, struct event_pmu *pmu, size_t n_pmus, struct buf *notes)
 {
-	int err = 0, added = 0;
+	int added = 0;
 
-	for (size_t i = 0; v && i < v->n && !err; i++)
-		err = apply(v, &v->packed[i], pmu, n_pmus, &added);
+	for (size_t i = 0; v && i < v->n; i++)
+		added += apply(v, &v->packed[i], pmu, n_pmus);
 	if (v)
 		buf_add(notes, v->notes.data, v->notes.len);
-	return err ? err : added;
+	return added;
 }
 
 /* ---- what there is ---- */
 
-int vendor_events_unpack(struct vendor_events **out, char *rows, const struct buf *notes)
+void vendor_events_unpack(struct vendor_events **out, char *rows, const struct buf *notes)
 {
-	struct vendor_events *v = *out ? *out : calloc(1, sizeof(*v));
+	struct vendor_events *v = *out ? *out : memory_new(1, sizeof(*v));
 
-	if (!v || !rows || array_room(&v->packed, v->n, sizeof(*v->packed))) {
-		if (!*out)
-			free(v);
-		free(rows);
-		return -ENOMEM;
-	}
+	memory_room(&v->packed, v->n, sizeof(*v->packed));
 	*out = v;
 	v->packed[v->n++] = (struct packed){ rows, notes != NULL };
 	if (notes)
 		buf_add(&v->notes, notes->data, notes->len);
-	return v->notes.err;
 }
 
-int vendor_events_words(struct vendor_events *v, const char *text)
+void vendor_events_words(struct vendor_events *v, const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
 	char word[256];
 	size_t n = 0;
-	int err = 0;
 
-	for (; !err; text++) {
+	for (;; text++) {
 		char c = (char)tolower((unsigned char)*text);
 
 		if (c && strchr(letters, c)) {
@@ -283,10 +263,10 @@ int vendor_events_words(struct vendor_events *v, const char *text)
 			continue;
 		}
 		word[n] = '\0';
-		err = n ? names_set(&v->words, word, 1) : 0;
+		if (n)
+			memory_done(names_set(&v->words, word, 1));
 		n = 0;
 		if (!c)
-			break;
+			return;
 	}
-	return err;
 }

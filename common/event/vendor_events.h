@@ -16,15 +16,15 @@ struct vendor_events;
 int vendor_events_load(struct vendor_events **v, const char *path, const char *pmu, const char *cpuid,
 		       struct error *e);
 /* Appends a line for each event; `help`: with its sentence. Events with an unknown form are skipped, with a line in
- * `notes`. The number of lines, or -ENOMEM. */
+ * `notes`. The number of lines. */
 int vendor_events_convert(const struct vendor_docs *d, bool help, struct buf *rows, struct buf *notes);
 /* Adds such lines to *v (NULL: a new one), and takes ownership of them. `notes`: of what the user named; NULL: they
- * are from a pack. 0 or -ENOMEM. */
-int vendor_events_unpack(struct vendor_events **v, char *rows, const struct buf *notes);
-/* Only packed events that one of these texts names are applied. 0 or -ENOMEM. */
-int vendor_events_words(struct vendor_events *v, const char *text);
+ * are from a pack. */
+void vendor_events_unpack(struct vendor_events **v, char *rows, const struct buf *notes);
+/* Only packed events that one of these texts names are applied. */
+void vendor_events_words(struct vendor_events *v, const char *text);
 /* Adds the events to the PMUs, where they replace events of the same name, and the notes. The number of aliases
- * added, or -ENOMEM. */
+ * added. */
 int vendor_events_apply(const struct vendor_events *v, struct event_pmu *pmu, size_t n_pmus, struct buf *notes);
 void vendor_events_free(struct vendor_events *v);
 

@@ -99,7 +99,7 @@ int metric_set_load_text(struct metric_set *set, const char *text, size_t len, s
 struct json;
 struct vendor_docs;
 /* Appends the metrics to an array of objects in perf's schema, with descriptions if `help`. 0 or -ENOMEM. */
-int metric_set_copy(const struct vendor_docs *d, bool help, struct json *to);
+void metric_set_copy(const struct vendor_docs *d, bool help, struct json *to);
 void metric_set_release(struct metric_set *set);
 /* Frees what a row of a set owns. */
 void metric_row_release(struct metric *row);

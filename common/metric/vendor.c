@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/event/event.h"
 #include "common/json.h"
+#include "common/memory.h"
 #include "common/metric/expr.h"
 #include "common/metric/metric.h"
 #include "common/names.h"
@@ -38,45 +38,37 @@ struct loader {
 	struct error *error;
 };
 
-static int no_memory(struct loader *l)
-{
-	return error_set(l->error, ENOMEM, "out of memory");
-}
-
 static const char *entry_text(const struct entry *entry, const char *key)
 {
 	return vendor_field(&entry->object, key);
 }
 
-static int left_out(struct buf *skipped, const struct entry *entry, const struct error *e)
+static void left_out(struct buf *skipped, const struct entry *entry, const struct error *e)
 {
 	buf_addstr(skipped, "metric ");
 	text_escape(skipped, entry->name, strlen(entry->name));
 	buf_addstr(skipped, " left out: ");
 	text_escape(skipped, e->text, strlen(e->text));
 	buf_addch(skipped, '\n');
-	return 0;
 }
 
 static void key_of(struct buf *key, const char *unit, const char *name)
 {
-	buf_clear(key);
 	buf_printf(key, "%s%s%s", unit ? unit : "", unit ? " " : "", name);
+	memory_whole(key);
 }
 
 /* Adds the last entry to the names, if it is the first of its name. */
-static int remember(struct loader *l, const char *unit, const char *name)
+static void remember(struct loader *l, const char *unit, const char *name)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT;
 	uint32_t known;
-	int err = 0;
 
 	key_of(&key, unit, name);
 	if (!names_get(&l->by_name, buf_str(&key), &known))
-		err = names_set(&l->by_name, buf_str(&key), (uint32_t)(l->n - 1));
+		memory_done(names_set(&l->by_name, buf_str(&key), (uint32_t)(l->n - 1)));
 	else if (!unit)
 		l->entry[known].twins = true;
-	return key.err ? key.err : err;
 }
 
 /* The metric that a metric of `unit` means by the name: on hybrid processors each kind of cores may have one. */
@@ -90,34 +82,29 @@ static bool is_metric_known(struct loader *l, const char *unit, const char *name
 	return found || (unit && names_get(&l->by_name, name, at));
 }
 
-static int collect_one(struct loader *l, struct vendor_object object, struct error *first, struct buf *skipped)
+static void collect_one(struct loader *l, struct vendor_object object, struct error *first, struct buf *skipped)
 {
 	struct entry *entry;
 	struct error e = { 0 };
 	const char *text;
-	int err;
 
-	if (array_room(&l->entry, l->n, sizeof(*l->entry)))
-		return no_memory(l);
+	memory_room(&l->entry, l->n, sizeof(*l->entry));
 	entry = &l->entry[l->n];
 	*entry = (struct entry){ .object = object, .name = vendor_field(&object, "MetricName") };
 	text = entry_text(entry, "MetricExpr");
 	if (!entry->name || !text)
-		return 0;
-	err = expr_parse(&entry->expr, text, &e);
-	if (err == -ENOMEM)
-		return no_memory(l);
-	if (err) {
+		return;
+	if (expr_parse(&entry->expr, text, &e)) {
 		if (!first->number) {
 			*first = e;
 			error_prefix(first, "metric %s", entry->name);
 		}
-		return left_out(skipped, entry, &e);
+		left_out(skipped, entry, &e);
+		return;
 	}
 	l->n++;
-	if (remember(l, entry_text(entry, "Unit"), entry->name) || remember(l, NULL, entry->name))
-		return no_memory(l);
-	return 0;
+	remember(l, entry_text(entry, "Unit"), entry->name);
+	remember(l, NULL, entry->name);
 }
 
 static int cycle(struct loader *l, size_t from, size_t to)
@@ -133,20 +120,14 @@ static int cycle(struct loader *l, size_t from, size_t to)
 static int expand(struct loader *l, size_t i, size_t level);
 
 /* For a metric of one kind of cores, names an event that other kinds have, too, on that kind's PMU. */
-static char *on_core(struct loader *l, const char *unit, const char *event)
+static char *on_core(const char *unit, const char *event)
 {
 	const struct event_symbol *symbol = event_symbol_find(event);
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-	char *out = NULL;
 
 	if (!unit || strncmp(unit, "cpu_", 4) || strchr(event, '/') || !strcmp(event, "duration_time") ||
 	    (symbol && symbol->type != PERF_TYPE_HARDWARE))
 		return NULL;
-	buf_printf(&text, "%s@%s@", unit, event);
-	out = buf_detach(&text);
-	if (!out)
-		no_memory(l);
-	return out;
+	return memory_format("%s@%s@", unit, event);
 }
 
 /* Prints `x` with other metrics replaced by their formulas; `level` is its place in the chain. */
@@ -159,9 +140,7 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 	const struct expr_input *in = expr_inputs(x, &n);
 	int err = 0;
 
-	replacement = calloc(2 * n + 1, sizeof(*replacement));
-	if (!replacement)
-		return no_memory(l);
+	replacement = memory_new(2 * n, sizeof(*replacement));
 	owned = (char **)(uintptr_t)replacement + n;
 	for (size_t i = 0; i < n && !err; i++) {
 		uint32_t other;
@@ -172,7 +151,7 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 			err = expand(l, other, level);
 			replacement[i] = l->entry[other].expanded;
 		} else {
-			replacement[i] = owned[i] = on_core(l, unit, in[i].name);
+			replacement[i] = owned[i] = on_core(unit, in[i].name);
 		}
 	}
 	if (!err && expr_print_replaced(x, replacement, &text))
@@ -182,9 +161,7 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 		err = error_set(l->error, E2BIG, "its set has more than %u bytes of formulas", MAX_TOTAL);
 	if (!err) {
 		l->total += text.len;
-		*out = buf_detach(&text);
-		if (!*out)
-			err = no_memory(l);
+		*out = memory_checked(buf_detach(&text));
 	}
 	for (size_t i = 0; i < n; i++)
 		free(owned[i]);
@@ -229,33 +206,21 @@ static int split_scale(const char *scale, char factor[static 32], const char **u
 	return 0;
 }
 
-static char *printed(const char *before, const char *text, const char *after)
-{
-	SCOPED(buf_release) struct buf b = BUF_INIT;
-
-	buf_addstr(&b, before);
-	buf_addstr(&b, text);
-	buf_addstr(&b, after);
-	return buf_detach(&b);
-}
-
 /* MetricGroup is separated, and may be terminated, by ';'. */
 static char *categories_of(const char *groups)
 {
-	char *copy = strdup(groups), *to = copy;
+	char *copy = memory_text(groups), *to = copy;
 
-	for (const char *c = groups; copy && *c; c++) {
+	for (const char *c = groups; *c; c++) {
 		bool separator = *c == ';' || *c == ',';
 
 		if (separator && (to == copy || to[-1] == ','))
 			continue;
 		*to++ = separator ? ',' : *c;
 	}
-	if (copy) {
-		while (to > copy && to[-1] == ',')
-			to--;
-		*to = '\0';
-	}
+	while (to > copy && to[-1] == ',')
+		to--;
+	*to = '\0';
 	return copy;
 }
 
@@ -275,30 +240,29 @@ static char *id_of(struct names *used, const char *name)
 	len = id.len;
 	if (names_get(used, buf_str(&id), &count)) {
 		/* Remember the last number of each name, or a thousand equal ones would take a million lookups. */
-		SCOPED(scoped_free) char *base = strdup(buf_str(&id));
+		SCOPED(scoped_free) char *base = memory_text(buf_str(&id));
 
 		do {
 			id.len = len;
 			buf_printf(&id, "_%u", ++count);
-		} while (!id.err && names_get(used, buf_str(&id), &unused));
-		if (!base || names_set(used, base, count))
-			id.err = -ENOMEM;
+		} while (names_get(used, buf_str(&id), &unused));
+		memory_done(names_set(used, base, count));
 	}
-	return id.err || names_set(used, buf_str(&id), 1) ? NULL : buf_detach(&id);
+	memory_done(names_set(used, buf_str(&id), 1));
+	return memory_checked(buf_detach(&id));
 }
 
 static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 {
 	const char *scale = entry_text(entry, "ScaleUnit"), *unit = "";
-	char factor[32] = "", after[40];
+	char factor[32] = "";
 
 	if (scale && split_scale(scale, factor, &unit))
 		return error_set(l->error, EINVAL, "metric %s: ScaleUnit %.40s is not a number and unit", entry->name,
 				 scale);
-	stpcpy(stpcpy(after, ") * "), factor);
-	row->unit = strdup(unit);
-	row->expr = *factor ? printed("(", entry->expanded, after) : strdup(entry->expanded);
-	return row->unit && row->expr ? 0 : no_memory(l);
+	row->unit = memory_text(unit);
+	row->expr = *factor ? memory_format("(%s) * %s", entry->expanded, factor) : memory_text(entry->expanded);
+	return 0;
 }
 
 /* The metric's own name means its value without ScaleUnit, as in perf. */
@@ -339,11 +303,6 @@ static enum metric_grouping grouping_of(const char *constraint)
 	return METRIC_GROUPED;
 }
 
-static char *copy(const char *text)
-{
-	return strdup(text ? text : "");
-}
-
 static bool has_twin(struct loader *l, const struct entry *entry)
 {
 	uint32_t first;
@@ -366,37 +325,33 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	if (!help)
 		help = entry_text(entry, "PublicDescription");
 	/* Hybrid processors have metrics of one name for each kind of cores. */
-	row->display = unit && has_twin(l, entry) ? printed(entry->name, " ", unit) : copy(entry->name);
-	row->name = row->display ? id_of(used, row->display) : NULL;
-	row->aliases = copy(entry->name);
+	row->display =
+		unit && has_twin(l, entry) ? memory_format("%s %s", entry->name, unit) : memory_text(entry->name);
+	row->name = id_of(used, row->display);
+	row->aliases = memory_text(entry->name);
 	row->categories = groups ? categories_of(groups) : NULL;
 	row->ungrouped_in = ungrouped ? categories_of(ungrouped) : NULL;
-	row->help = copy(help ? help : entry->name);
-	row->board = compat && unit ? printed(unit, "=", compat) : NULL;
+	row->help = memory_text(help ? help : entry->name);
+	row->board = compat && unit ? memory_format("%s=%s", unit, compat) : NULL;
 	row->precision = 2;
 	row->grouping = grouping_of(entry_text(entry, "MetricConstraint"));
 	row->scope = !mode                    ? METRIC_ANY :
 		     !strcmp(mode, "PerChip") ? METRIC_PACKAGE :
 		     !strcmp(mode, "PerCore") ? METRIC_CORE :
 						METRIC_ANY;
-	if (!row->name || !row->display || !row->aliases || (groups && !row->categories) || !row->help ||
-	    (ungrouped && !row->ungrouped_in))
-		return no_memory(l);
 	return 0;
 }
 
 /* A metric that cannot be used is left out with those that refer to it; each metric of a cycle is named. */
-static int fill(struct loader *l, struct metric_set *set, struct error *first)
+static void fill(struct loader *l, struct metric_set *set, struct error *first)
 {
 	struct names used = { 0 };
 	struct error *error = l->error;
-	int err = 0;
 
-	set->row = calloc(l->n + 1, sizeof(*set->row));
-	if (!set->row)
-		return no_memory(l);
-	for (size_t i = 0; i < l->n && err != -ENOMEM; i++) {
+	set->row = memory_new(l->n, sizeof(*set->row));
+	for (size_t i = 0; i < l->n; i++) {
 		struct error e = { 0 };
+		int err;
 
 		l->error = &e;
 		err = expand(l, i, 0);
@@ -410,14 +365,12 @@ static int fill(struct loader *l, struct metric_set *set, struct error *first)
 		}
 		metric_row_release(&set->row[set->n]);
 		left_out(&set->skipped, &l->entry[i], &e);
-		if (!first->number || err == -ENOMEM)
+		if (!first->number)
 			*first = e;
 	}
 	l->error = error;
 	names_release(&used);
-	if (err == -ENOMEM || set->skipped.err)
-		return no_memory(l);
-	return 0;
+	memory_whole(&set->skipped);
 }
 
 static int load_set(struct metric_set *set, const struct vendor_docs *docs, struct error *e)
@@ -426,16 +379,13 @@ static int load_set(struct metric_set *set, const struct vendor_docs *docs, stru
 	struct error first = { 0 };
 	int err = 0;
 
-	for (size_t i = 0; i < docs->n && !err; i++)
-		err = collect_one(&l, vendor_docs_at(docs, i), &first, &set->skipped);
-	if (!err && set->skipped.err)
-		err = no_memory(&l);
-	if (!err)
-		err = fill(&l, set, &first);
+	for (size_t i = 0; i < docs->n; i++)
+		collect_one(&l, vendor_docs_at(docs, i), &first, &set->skipped);
+	fill(&l, set, &first);
 	/* If every object is a mistake, this is probably not a file of metrics. */
-	if (!err && !set->n && first.number)
+	if (!set->n && first.number)
 		err = error_set(e, first.number, "%s", first.text);
-	else if (!err && !set->n)
+	else if (!set->n)
 		err = error_set(e, EINVAL, "no object in it has MetricName and MetricExpr");
 	for (size_t i = 0; i < l.n; i++) {
 		expr_free(l.entry[i].expr);
@@ -468,15 +418,14 @@ int metric_set_load_text(struct metric_set *set, const char *text, size_t len, s
 	return err ? err : load_set(set, &docs, e);
 }
 
-int metric_set_copy(const struct vendor_docs *docs, bool help, struct json *to)
+void metric_set_copy(const struct vendor_docs *docs, bool help, struct json *to)
 {
 	static const char *const keys[] = { "MetricName",      "MetricExpr",         "MetricGroup",
 					    "ScaleUnit",       "MetricThreshold",    "MetricConstraint",
 					    "AggregationMode", "MetricgroupNoGroup", "Unit",
 					    "Compat",          "BriefDescription" };
-	int err = 0;
 
-	for (size_t i = 0; i < docs->n && !err; i++) {
+	for (size_t i = 0; i < docs->n; i++) {
 		struct vendor_object object = vendor_docs_at(docs, i);
 		struct json *o;
 
@@ -486,7 +435,6 @@ int metric_set_copy(const struct vendor_docs *docs, bool help, struct json *to)
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]) - !help; k++)
 			if (vendor_field(&object, keys[k]))
 				json_put(o, keys[k], json_new_text(vendor_field(&object, keys[k])));
-		err = json_push(to, o);
+		json_push(to, o);
 	}
-	return err;
 }

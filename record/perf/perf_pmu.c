@@ -782,23 +782,20 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 	if (!err && asked && !n)
 		buf_addstr(notes, "the event files have no events for the PMUs of this machine\n");
 	vendor_events_free(v);
-	return err ? err : n < 0 ? n : 0;
+	return err;
 }
 
 /* Metrics name events, too. */
-static int vendor_unpack(struct vendor_events **v, struct vendor_texts *t, char *const *words, bool metrics)
+static void vendor_unpack(struct vendor_events **v, struct vendor_texts *t, char *const *words, bool metrics)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < t->n && !err; i++) {
-		err = vendor_events_unpack(v, t->set[i].rows, NULL);
+	for (uint32_t i = 0; i < t->n; i++) {
+		vendor_events_unpack(v, t->set[i].rows, NULL);
 		t->set[i].rows = NULL;
-		if (!err && words && metrics)
-			err = vendor_events_words(*v, t->set[i].metrics);
+		if (words && metrics)
+			vendor_events_words(*v, t->set[i].metrics);
 	}
-	for (; words && *words && *v && !err; words++)
-		err = vendor_events_words(*v, *words);
-	return err;
+	for (; words && *words && *v; words++)
+		vendor_events_words(*v, *words);
 }
 
 int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *words, bool metrics,
@@ -808,7 +805,7 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 	struct vendor_events *v = NULL;
 	struct error e = { 0 };
 	bool changed = privileges_become_caller();
-	int err = vendor_pack_find(&pack, &e), n;
+	int err = vendor_pack_find(&pack, &e);
 
 	privileges_become_self(changed);
 	*texts = (struct vendor_texts){ 0 };
@@ -816,23 +813,14 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 		err = vendor_pack_texts(&pack, cpuid, texts, &e);
 		vendor_pack_close(&pack);
 	}
-	if (err && err != -ENOMEM && e.number) {
+	if (err && e.number)
 		buf_printf(notes, "%s\n", e.text);
-		return 0;
-	}
 	if (err)
-		return err;
-	n = (int)texts->n;
-	err = vendor_unpack(&v, texts, words, metrics);
-	if (!err && v) {
-		int added = vendor_events_apply(v, p->pmu, p->n, notes);
-
-		err = added < 0 ? added : 0;
-	}
+		return e.number ? 0 : err;
+	vendor_unpack(&v, texts, words, metrics);
+	(void)vendor_events_apply(v, p->pmu, p->n, notes);
 	vendor_events_free(v);
-	if (err)
-		vendor_texts_release(texts);
-	return err ? err : n;
+	return (int)texts->n;
 }
 
 /* ---- their description in the recording ---- */

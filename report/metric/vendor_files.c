@@ -127,15 +127,13 @@ static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char 
 		const char *metrics = t.set[i].metrics;
 		struct error why = { 0 };
 
-		memory_done(vendor_events_unpack(&c->events, t.set[i].rows, NULL));
+		vendor_events_unpack(&c->events, t.set[i].rows, NULL);
 		t.set[i].rows = NULL;
-		memory_done(vendor_events_words(c->events, metrics));
+		vendor_events_words(c->events, metrics);
 		if (*metrics) {
 			/* A set that has only events is not an error. */
 			int none = metric_set_load_text(&c->set[c->n], metrics, strlen(metrics), &why);
 
-			if (none == -ENOMEM)
-				memory_ends(ENOMEM);
 			c->n += !none;
 			c->n_packed += !none;
 		}

@@ -54,32 +54,26 @@ static void check_print(struct json *j, unsigned indent, const char *expected)
 static void test_build(void **state)
 {
 	struct json *o = json_new_object(), *a = json_new_array();
-	struct buf b = BUF_INIT;
 
-	assert_int_equal(json_put(o, "z", json_new_u64(UINT64_MAX)), 0);
-	assert_int_equal(json_put(o, "a", json_new_u64(INT64_MAX)), 0);
-	assert_int_equal(json_put(o, "m", json_new_s64(INT64_MIN)), 0);
-	assert_int_equal(json_push(a, json_new_f64(0.1)), 0);
-	assert_int_equal(json_push(a, json_new_f64(1e300)), 0);
-	assert_int_equal(json_push(a, json_new_f64(-0.5e-7)), 0);
-	assert_int_equal(json_push(a, json_new_f64(3)), 0);
-	assert_int_equal(json_push(a, json_new_f64(NAN)), 0);
-	assert_int_equal(json_push(a, json_new_f64(INFINITY)), 0);
-	assert_int_equal(json_push(a, json_new_bool(true)), 0);
-	assert_int_equal(json_push(a, json_new_bool(false)), 0);
-	assert_int_equal(json_push(a, json_new_null()), 0);
-	assert_int_equal(json_put(o, "list", a), 0);
-	assert_int_equal(json_put(o, "t", json_new_text("\"\\\n\x01\x7f \xc3\xa4 \xff")), 0);
-	assert_int_equal(json_put(o, "k\xff", json_new_object()), 0);
+	json_put(o, "z", json_new_u64(UINT64_MAX));
+	json_put(o, "a", json_new_u64(INT64_MAX));
+	json_put(o, "m", json_new_s64(INT64_MIN));
+	json_push(a, json_new_f64(0.1));
+	json_push(a, json_new_f64(1e300));
+	json_push(a, json_new_f64(-0.5e-7));
+	json_push(a, json_new_f64(3));
+	json_push(a, json_new_f64(NAN));
+	json_push(a, json_new_f64(INFINITY));
+	json_push(a, json_new_bool(true));
+	json_push(a, json_new_bool(false));
+	json_push(a, json_new_null());
+	json_put(o, "list", a);
+	json_put(o, "t", json_new_text("\"\\\n\x01\x7f \xc3\xa4 \xff"));
+	json_put(o, "k\xff", json_new_object());
 	check_print(o, 0,
 		    "{\"z\":\"18446744073709551615\",\"a\":9223372036854775807,\"m\":-9223372036854775808,"
 		    "\"list\":[0.1,1e300,-5e-8,3,null,null,true,false,null],"
 		    "\"t\":\"\\\"\\\\\\n\\u0001\\u007f \xc3\xa4 \xef\xbf\xbd\",\"k\xef\xbf\xbd\":{}}");
-	/* What could not be built is not printed without it. */
-	assert_int_equal(json_put(o, "none", NULL), -ENOMEM);
-	json_print(o, 0, &b);
-	assert_int_equal(b.err, -ENOMEM);
-	buf_release(&b);
 	json_free(o);
 
 	o = json_new_object();

@@ -1,10 +1,6 @@
 /* Metrics and events in the words of Intel and Arm, and what they are in perf's. */
 #include "common/vendor_docs.c"
-#include "tests/unit/lib/refused.h"
 #include "tests/unit/lib/test.h"
-
-/* jansson's, which is a library of its own: only common/json.c includes its header. */
-void json_set_alloc_funcs(void *(*allocate)(size_t), void (*release)(void *));
 
 /* Single quotes stand for double ones. */
 static struct json *parse(const char *text)
@@ -24,11 +20,7 @@ static struct json *parse(const char *text)
 
 static struct json *convert(const char *text, const char *pmu)
 {
-	struct error e = { 0 };
-	struct json *j = vendor_json_convert(parse(text), pmu, &e);
-
-	assert_non_null(j);
-	return j;
+	return vendor_json_convert(parse(text), pmu);
 }
 
 static const char *text_of(const struct json *list, size_t i, const char *key)
@@ -114,45 +106,5 @@ static void constants_are_of_the_machine(void **state)
 	formula("HYPERTHREADING_ON", NULL, "#smt_on");
 }
 
-/* ---- Arm ---- */
-
-/* What is short of memory is an error, never another formula or one metric less. */
-static void refused_memory_is_no_other_metric(void **state)
-{
-	static const char *const texts[] = {
-		"{'Metrics':[{'MetricName':'m','Formula':'a + b','Level':1,'Category':'TMA','MetricGroup':'G',"
-		"'UnitOfMeasure':'percent','BriefDescription':'Help','Events':[{'Name':'UOPS_RETIRED.MS:c1:e1:USER',"
-		"'Alias':'a'},{'Name':'CPU_CLK_UNHALTED.THREAD:SUP','Alias':'b'}],"
-		"'Threshold':{'Formula':'p > 20','ThresholdMetrics':[{'Alias':'p','Value':'n'}]},'LegacyName':'n'}]}",
-		"{'product_configuration':{'implementer':'0x41','part_num':'0xd0c'},'events':{'C':{'code':'0x11'}},"
-		"'metrics':{'ipc':{'formula':'C','units':'percent of all','title':'Each'}},"
-		"'groups':{'metrics':{'G':{'metrics':['ipc']}}}}",
-		"{'cpuid':'0x41d0c','events':[{'name':'A','code':17,'description':'D'}]}",
-	};
-
-	json_set_alloc_funcs(malloc, free);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		SCOPED(buf_release) struct buf good = BUF_INIT;
-
-		memset(&world, 0, sizeof(world));
-		for (long n = 0; n < 2 || world.failed; n++) {
-			SCOPED(buf_release) struct buf out = BUF_INIT;
-			struct json *j = parse(texts[i]);
-			struct error e = { 0 };
-
-			world.failed = false;
-			world.left[ALLOCATION] = n;
-			j = vendor_json_convert(j, "cpu", &e);
-			world.left[ALLOCATION] = 0;
-			json_print(j, 0, n ? &out : &good);
-			assert_int_equal(e.number, j ? 0 : ENOMEM);
-			assert_true(j || world.failed);
-			if (n && j)
-				assert_string_equal(buf_str(&out), buf_str(&good));
-			json_free(j);
-		}
-	}
-}
-
 UNIT_TESTS(cmocka_unit_test(aliases_are_replaced), cmocka_unit_test(modifiers_are_terms_or_letters),
-	   cmocka_unit_test(constants_are_of_the_machine), cmocka_unit_test(refused_memory_is_no_other_metric))
+	   cmocka_unit_test(constants_are_of_the_machine))
