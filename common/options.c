@@ -13,9 +13,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "common/memory.h"
 #include "common/parse.h"
 
 /* The tables of all programs, for their names. */
@@ -145,17 +145,15 @@ static bool is_row(const struct option_row *row)
 	return row->name || row->letter || row->help;
 }
 
-/* Adds the rows of a command. 0 or -ENOMEM. */
-static int add_known(struct read *r, const struct option_row *row, void *into)
+/* Adds the rows of a command. */
+static void add_known(struct read *r, const struct option_row *row, void *into)
 {
 	for (const struct option_row *option = row; is_row(row); row++) {
 		option = row->help ? row : option;
-		if (array_room(&r->known, r->n_known, sizeof(*r->known)))
-			return -ENOMEM;
+		memory_room(&r->known, r->n_known, sizeof(*r->known));
 		if (row->name || row->letter)
 			r->known[r->n_known++] = (struct known){ row, option, into };
 	}
-	return 0;
 }
 
 static const struct known *known_exact(const struct read *r, const char *text, size_t len)
@@ -353,18 +351,16 @@ const char *options_nearest(const char *word, const char *const *names, size_t n
 
 static int refuse_unknown(struct read *r, const char *dashes, const char *text, size_t len)
 {
-	const char **names = calloc(r->n_known + 1, sizeof(*names)), *near;
+	SCOPED(scoped_free) const char **names = memory_new(r->n_known, sizeof(*names));
+	const char *near;
 	char word[81];
 	size_t n = 0;
 
-	if (!names)
-		return -ENOMEM;
 	snprintf(word, sizeof(word), "%.*s", (int)(len > 80 ? 80 : len), text);
 	for (size_t i = 0; i < r->n_known; i++)
 		if (r->known[i].row->name)
 			names[n++] = r->known[i].row->name;
 	near = options_nearest(word, names, n);
-	free(names);
 	return error_set(r->e, EINVAL, "unknown option %s%s; %s%s%s", dashes, word,
 			 near ? "did you mean --" : "--help=all lists all options", near ? near : "",
 			 near ? "?" : "");
@@ -372,8 +368,7 @@ static int refuse_unknown(struct read *r, const char *dashes, const char *text, 
 
 static int put(struct read *r, const struct known *k, char *value)
 {
-	if (array_room(&r->said, r->n_said, sizeof(*r->said)))
-		return -ENOMEM;
+	memory_room(&r->said, r->n_said, sizeof(*r->said));
 	r->said[r->n_said++] = (struct said){ k->option, k->into, value };
 	r->many = k->option->many ? k : NULL;
 	return 0;
@@ -449,7 +444,6 @@ static int take_letters(struct read *r, char *text, struct error *why)
 
 	for (; *text; text++) {
 		const struct known *k = known_letter(r, *text, why);
-		int err;
 
 		if (!k) {
 			r->n_said = n_before;
@@ -458,9 +452,7 @@ static int take_letters(struct read *r, char *text, struct error *why)
 		/* getopt would not take "-x=,", but its meaning is clear. */
 		if (k->option->argument)
 			return take(r, k, text[1] == '=' ? text + 2 : text[1] ? text + 1 : NULL, "-", text, 1);
-		err = put(r, k, NULL);
-		if (err)
-			return err;
+		put(r, k, NULL);
 	}
 	return 0;
 }
@@ -522,27 +514,21 @@ static int read_words(struct read *r)
 	return err;
 }
 
-int options_append(char ***list, char *text)
+void options_append(char ***list, char *text)
 {
-	char **grown;
 	size_t n = 0;
 
 	while (*list && (*list)[n])
 		n++;
-	grown = realloc(*list, (n + 2) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	grown[n] = text;
-	grown[n + 1] = NULL;
-	*list = grown;
-	return 0;
+	*list = memory_resize(*list, n + 2, sizeof(**list));
+	(*list)[n] = text;
+	(*list)[n + 1] = NULL;
 }
 
 int options_word(const char *option, const char *arg, const char *const *words, unsigned *place, struct error *e)
 {
 	SCOPED(buf_release) struct buf all = BUF_INIT;
 	const char *near;
-	int err;
 
 	for (unsigned i = 0; words[i]; i++)
 		if (!strcmp(words[i], arg)) {
@@ -555,20 +541,19 @@ int options_word(const char *option, const char *arg, const char *const *words, 
 	for (unsigned i = 0; words[i]; i++)
 		if (*words[i])
 			buf_printf(&all, "%s%s", !all.len ? "" : words[i + 1] ? ", " : " or ", words[i]);
-	err = error_set(e, EINVAL, "--%s does not take '%s'; use %s", option, arg, buf_str(&all));
-	return err;
+	return error_set(e, EINVAL, "--%s does not take '%s'; use %s", option, arg, buf_str(&all));
 }
 
 static int take_word(const struct option_row *row, const char *arg, unsigned *place, struct error *e)
 {
-	SCOPED(scoped_free) char *names = strdup(row->argument);
+	SCOPED(scoped_free) char *names = memory_text(row->argument);
 	const char *words[16] = { NULL };
 	char *rest = names;
 	int err;
 
 	for (size_t n = 0; n < 15 && rest; n++)
 		words[n] = strsep(&rest, "|");
-	err = names ? options_word(row->name, arg, words, place, e) : -ENOMEM;
+	err = options_word(row->name, arg, words, place, e);
 	*place += (unsigned)row->least;
 	return err;
 }
@@ -635,7 +620,8 @@ int options_take(const struct option_row *row, void *into, char *arg, struct err
 			*(const char **)member = arg ? arg : "";
 		return err;
 	case OPTION_LIST:
-		return options_append((char ***)member, arg);
+		options_append((char ***)member, arg);
+		return 0;
 	case OPTION_NUMBER:
 		*(unsigned *)member = row->number;
 		return 0;
@@ -829,8 +815,8 @@ static void put_help(const struct options_spec *spec, bool all, struct buf *out)
 		buf_addstr(out, list + strlen(OPTIONS_LIST));
 }
 
-/* Help or version. Returns 1 or -ENOMEM. */
-static int put_text(const struct options_spec *spec, struct options_common *c)
+/* Help or version. */
+static void put_text(const struct options_spec *spec, struct options_common *c)
 {
 	const struct option_row *tables[] = { spec->rows, common_rows_of(spec), spec->reads ? reader_rows : NULL };
 	struct buf *out = &c->text;
@@ -844,24 +830,18 @@ static int put_text(const struct options_spec *spec, struct options_common *c)
 		/* The program, not the command: "pmrep 0.1.0". */
 		buf_printf(out, "%.*s %s\n", (int)strcspn(spec->name, " "), spec->name, PM_VERSION);
 	}
-	return out->err ? -ENOMEM : 1;
+	memory_whole(out);
 }
 
-static int note_said(const struct read *r, struct options_common *common)
+static void note_said(const struct read *r, struct options_common *common)
 {
 	size_t n = 0;
 
-	common->said = calloc(r->n_said + 1, sizeof(*common->said));
-	for (size_t i = 0; i < r->n_said && common->said; i++) {
-		const struct said *w = &r->said[i];
-
-		if (w->option && asprintf(&common->said[n++], "--%s%s%s", w->option->name, w->value ? "=" : "",
-					  w->value ? w->value : "") < 0) {
-			common->said[n - 1] = NULL;
-			return -ENOMEM;
-		}
-	}
-	return common->said ? 0 : -ENOMEM;
+	common->said = memory_new(r->n_said + 1, sizeof(*common->said));
+	for (const struct said *w = r->said; w < r->said + r->n_said; w++)
+		if (w->option)
+			common->said[n++] = memory_format("--%s%s%s", w->option->name, w->value ? "=" : "",
+							  w->value ? w->value : "");
 }
 
 /* Applies the options that fill `into`, or with `others` all that do not. */
@@ -881,18 +861,23 @@ static int take_said(const struct read *r, const void *into, bool others)
 static int parse(struct read *r, void *into, struct options_common *common)
 {
 	const struct options_spec *spec = r->spec;
-	int err = add_known(r, spec->rows, into);
+	int err;
 
-	err = err ? err : add_known(r, common_rows_of(spec), common);
-	err = err || !spec->reads ? err : add_known(r, reader_rows, common);
-	err = err ? err : read_words(r);
-	err = err ? err : note_said(r, common);
+	add_known(r, spec->rows, into);
+	add_known(r, common_rows_of(spec), common);
+	if (spec->reads)
+		add_known(r, reader_rows, common);
+	if ((err = read_words(r)))
+		return err;
+	note_said(r, common);
 	/* Help is printed even if operands are missing or values are wrong. */
-	err = err ? err : take_said(r, common, false);
-	if (!err && (common->help || common->version))
-		err = put_text(spec, common);
-	if (!err)
-		err = take_said(r, common, true);
+	if ((err = take_said(r, common, false)))
+		return err;
+	if (common->help || common->version) {
+		put_text(spec, common);
+		return 1;
+	}
+	err = take_said(r, common, true);
 	if (!err && spec->operands)
 		err = spec->operands(into, r->n_operands, r->operand, r->e);
 	else if (!err && r->n_operands)
@@ -903,21 +888,16 @@ static int parse(struct read *r, void *into, struct options_common *common)
 int options_parse(const struct options_spec *spec, int argc, char **argv, void *into, struct options_common *common,
 		  struct error *e)
 {
-	struct error own = { 0 };
-	struct read r = { .spec = spec, .argc = argc, .at = 1, .e = &own };
-	int err = -ENOMEM;
+	struct read r = { .spec = spec, .argc = argc, .at = 1, .e = e };
+	int err;
 
-	r.argv = common->argv = calloc((size_t)argc + 1, sizeof(*common->argv));
-	r.operand = common->operand = calloc((size_t)argc + 1, sizeof(*common->operand));
-	while (r.argv && common->argc < argc && (r.argv[common->argc] = strdup(argv[common->argc])))
-		common->argc++;
-	if (r.argv && r.operand && common->argc == argc)
-		err = parse(&r, into, common);
+	r.argv = common->argv = memory_new((size_t)argc + 1, sizeof(*common->argv));
+	r.operand = common->operand = memory_new((size_t)argc + 1, sizeof(*common->operand));
+	for (; common->argc < argc; common->argc++)
+		r.argv[common->argc] = memory_text(argv[common->argc]);
+	err = parse(&r, into, common);
 	free(r.known);
 	free(r.said);
-	if (err < 0)
-		return error_set(e, own.text[0] ? own.number : ENOMEM, "%s",
-				 own.text[0] ? own.text : "out of memory");
 	return err;
 }
 

@@ -53,7 +53,7 @@ struct option_row {
 	const char *refusal; /* answers an argument, which is its %s; NULL: the answer of the kind */
 	int (*read)(void *member, const char *arg,
 		    struct error *e); /* 0, or -errno with a text that does not name the option */
-	int (*set)(void *into, char *arg, struct error *e); /* 0, or -errno with a text, or without memory none */
+	int (*set)(void *into, char *arg, struct error *e); /* 0, or -errno with a text */
 	bool optional;                                      /* the argument may be left out, and is NULL then */
 	bool many;                                          /* operands after the argument are arguments, too */
 	bool shown;                                         /* another name that the help lists */
@@ -96,9 +96,9 @@ struct option_row {
 #define HIDDEN(name_)   { name_ },
 #define LETTER(letter_) { .letter = letter_ },
 
-/* Does what the row says. 0, or -errno with a text in *e, or without memory none. */
+/* Does what the row says. 0, or -errno with a text in *e. */
 int options_take(const struct option_row *row, void *into, char *arg, struct error *e);
-/* Appends to a NULL-terminated array. 0 or -ENOMEM. */
-int options_append(char ***list, char *text);
+/* Appends to a NULL-terminated array. */
+void options_append(char ***list, char *text);
 /* The index of the word in `words`; otherwise an error that names the nearest, or all. */
 int options_word(const char *option, const char *arg, const char *const *words, unsigned *place, struct error *e);

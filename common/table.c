@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "common/table.h"
 #include "common/utf8.h"
 
@@ -28,12 +28,11 @@ struct table {
 	struct cell **row;     /* owned, as each row is */
 	size_t n_columns, n_rows;
 	size_t at; /* the next cell of the last row */
-	int err;
 };
 
 struct table *table_new(void)
 {
-	return calloc(1, sizeof(struct table));
+	return memory_new(1, sizeof(struct table));
 }
 
 static void cell_release(struct cell *c)
@@ -58,22 +57,13 @@ void table_free(struct table *t)
 	free(t);
 }
 
-static int cell_set(struct cell *c, const char *text, const char *color)
+static void cell_set(struct cell *c, const char *text, const char *color)
 {
 	struct buf b = BUF_INIT;
-	struct cell made = { 0 };
 
 	text_escape(&b, text, strlen(text));
-	made.text = buf_detach(&b);
-	buf_release(&b);
-	made.color = color ? strdup(color) : NULL;
-	if (!made.text || (color && !made.color)) {
-		cell_release(&made);
-		return -ENOMEM;
-	}
-	cell_release(c);
-	*c = made;
-	return 0;
+	c->text = memory_checked(buf_detach(&b));
+	c->color = color ? memory_text(color) : NULL;
 }
 
 static size_t cell_width(const struct cell *c)
@@ -83,47 +73,35 @@ static size_t cell_width(const struct cell *c)
 
 void table_column(struct table *t, const char *head, enum table_align align, bool wrap)
 {
-	if (!t || t->err)
+	if (!t || t->n_rows)
 		return;
-	t->err = t->n_rows ? -EINVAL : array_room(&t->column, t->n_columns, sizeof(*t->column));
-	if (t->err)
-		return;
+	memory_room(&t->column, t->n_columns, sizeof(*t->column));
 	t->column[t->n_columns] = (struct column){ .align = align, .wrap = wrap };
-	t->err = cell_set(&t->column[t->n_columns].head, head, NULL);
-	t->n_columns += !t->err;
+	cell_set(&t->column[t->n_columns++].head, head, NULL);
 }
 
 void table_row(struct table *t)
 {
-	if (!t || t->err)
+	if (!t)
 		return;
-	t->err = array_room(&t->row, t->n_rows, sizeof(*t->row));
-	if (t->err)
-		return;
-	t->row[t->n_rows] = calloc(t->n_columns ? t->n_columns : 1, sizeof(**t->row));
-	t->err = t->row[t->n_rows] ? 0 : -ENOMEM;
-	t->n_rows += !t->err;
+	memory_room(&t->row, t->n_rows, sizeof(*t->row));
+	t->row[t->n_rows++] = memory_new(t->n_columns, sizeof(**t->row));
 	t->at = 0;
 }
 
 void table_cell(struct table *t, const char *text, const char *color)
 {
-	if (!t || t->err)
+	if (!t || !t->n_rows || t->at >= t->n_columns)
 		return;
-	if (!t->n_rows || t->at >= t->n_columns)
-		t->err = -EINVAL;
-	else if (text)
-		t->err = cell_set(&t->row[t->n_rows - 1][t->at], text, color);
+	if (text)
+		cell_set(&t->row[t->n_rows - 1][t->at], text, color);
 	t->at++;
 }
 
 void table_cell_buf(struct table *t, struct buf *text, const char *color)
 {
-	const char *shown = buf_str(text);
-
-	if (t && !t->err)
-		t->err = text->err;
-	table_cell(t, shown, color);
+	memory_whole(text);
+	table_cell(t, buf_str(text), color);
 	buf_clear(text);
 }
 
@@ -272,26 +250,22 @@ static void print_row(struct table *t, const struct cell *row, bool colors, stru
 	}
 }
 
-int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out)
+void table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out)
 {
-	if (!t || t->err)
-		return t ? t->err : -ENOMEM;
 	if (!t->n_rows)
-		return out->err;
+		return;
 	fit(t, heads, width);
 	if (heads)
 		print_row(t, NULL, false, out);
 	for (size_t r = 0; r < t->n_rows; r++)
 		print_row(t, t->row[r], colors, out);
-	return out->err;
+	memory_whole(out);
 }
 
-int table_markdown(const struct table *t, struct buf *out)
+void table_markdown(const struct table *t, struct buf *out)
 {
-	if (!t || t->err)
-		return t ? t->err : -ENOMEM;
 	if (!t->n_rows)
-		return out->err;
+		return;
 	for (size_t c = 0; c < t->n_columns; c++)
 		buf_printf(out, "%s %s |", c ? "" : "|", t->column[c].head.text);
 	for (size_t c = 0; c < t->n_columns; c++)
@@ -303,5 +277,5 @@ int table_markdown(const struct table *t, struct buf *out)
 			buf_addstr(out, " |");
 		}
 	buf_addch(out, '\n');
-	return out->err;
+	memory_whole(out);
 }

@@ -10,8 +10,7 @@ struct table;
 
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
-/* NULL without memory; all other functions accept NULL. A table keeps its first error, and table_print() returns
- * it. */
+/* What builds it accepts NULL, and drops a cell without a place and a column after a row. */
 struct table *table_new(void);
 void table_free(struct table *t);
 /* Add all columns before the first row. `wrap`: the column may break lines between words to fit the width. */
@@ -21,16 +20,15 @@ void table_row(struct table *t);
 /* Sets the next cell of the row to a copy of the text, with control characters made visible; NULL: an empty cell.
  * `color` is an SGR parameter list such as "31", or NULL. */
 void table_cell(struct table *t, const char *text, const char *color);
-/* The same with a text that was combined, and is emptied; the table fails with it. */
+/* The same with a text that was combined, and is emptied. */
 void table_cell_buf(struct table *t, struct buf *text, const char *color);
 /* A row of n texts. */
 void table_texts(struct table *t, const char *const *cell, size_t n);
 /* Appends the table, or nothing if it has no rows. `width` is in columns of a terminal; 0: no limit. The table is
- * wider if wrapped columns would become too narrow to read. 0; -ENOMEM; -EINVAL for a cell without a column or row,
- * or a column added after a row. */
-int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out);
+ * wider if wrapped columns would become too narrow to read. */
+void table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out);
 /* The same in markdown. */
-int table_markdown(const struct table *t, struct buf *out);
+void table_markdown(const struct table *t, struct buf *out);
 
 /* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"). All text of a recording
  * must pass through this on its way to a terminal. */

@@ -139,29 +139,26 @@ static void ask(struct doctor *d, struct source *s, struct buf *out)
 	}
 }
 
-static int print(struct doctor *d, struct error *e)
+static void print(struct doctor *d)
 {
 	struct table *t = table_new();
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	int err;
 	static const char *const head[] = { "SOURCE", "STATE", "HAS OR NEEDS", "WHAT HELPS" };
 
 	for (size_t i = 0; i < 4; i++)
 		table_column(t, head[i], TABLE_LEFT, i >= 2);
 	for (size_t i = 0; i < d->n_sources; i++)
 		examine(d, &d->source[i], t);
-	err = table_print(t, command_width(), true, options_use_color(&d->common, STDOUT_FILENO), &text);
-	for (size_t i = 0; i < d->n_sources && !err; i++)
+	table_print(t, command_width(), true, options_use_color(&d->common, STDOUT_FILENO), &text);
+	for (size_t i = 0; i < d->n_sources; i++)
 		ask(d, &d->source[i], &text);
 	/* Nothing is opened after this: report the state in which recording would take place. */
 	privileges_confine();
 	buf_addstr(&text, "while it samples, pmrec has ");
 	privileges_tell(&text);
 	buf_addstr(&text, "\n");
-	if (!err)
-		fputs(buf_str(&text), stdout);
+	fputs(buf_str(&text), stdout);
 	table_free(t);
-	return err ? error_sys(e, -err, "doctor") : 0;
 }
 
 static int examine_all(struct doctor *d, struct error *e)
@@ -181,7 +178,9 @@ static int examine_all(struct doctor *d, struct error *e)
 		err = machine_describe(&d->plan, e);
 	if (!err)
 		err = plan_sources(&d->plan, d->source, d->n_sources, e);
-	return err ? err : print(d, e);
+	if (!err)
+		print(d);
+	return err;
 }
 
 int cmd_doctor(int argc, char **argv)

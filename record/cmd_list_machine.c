@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/event/vendor_events.h"
+#include "common/memory.h"
 #include "common/metric/metric.h"
 #include "common/options_table.h"
 #include "common/table.h"
@@ -41,8 +42,6 @@ static void add_row(struct listing *l, const char *name, const char *kind, const
 {
 	const char *cell[] = { name, kind, unit, help };
 
-	if (l->err)
-		return;
 	table_texts(l->table, cell, sizeof(cell) / sizeof(cell[0]));
 	l->n++;
 }
@@ -195,7 +194,6 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 		buf_printf(&terms, "%s%s (%s)", i ? ", " : "", pmu->format[i].name, pmu->format[i].text);
 	if (pmu->n_formats && !described)
 		add(l, buf_str(&name), "terms", NULL, buf_str(&terms));
-	l->err = l->err ? l->err : name.err ? name.err : terms.err;
 }
 
 /* PMUs of a class are described once: a word that matches one of them matches the description. */
@@ -344,7 +342,7 @@ static int list_events(const struct root *root, const char *glob, char *const *e
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		add(&l, forms[i].name, forms[i].kind, NULL, forms[i].help);
 	if (!l.err)
-		l.err = table_print(l.table, 0, true, false, out);
+		table_print(l.table, 0, true, false, out);
 	buf_addstr(out, buf_str(&notes));
 	table_free(l.table);
 	return l.err ? error_sys(e, -l.err, "list of events") : l.n;
@@ -425,7 +423,7 @@ static void row(struct table *t, const char *a, const char *b, const char *c)
 	table_texts(t, (const char *const[]){ a, b, c }, 3);
 }
 
-static int list_sources(struct list *l)
+static void list_sources(struct list *l)
 {
 	struct table *t = new_table("SOURCE", "DEFAULT", "WHAT");
 
@@ -435,10 +433,10 @@ static int list_sources(struct list *l)
 		row(t, (*s)->name, "yes", (*s)->help);
 		l->n++;
 	}
-	return command_print(t, &l->common);
+	command_print(t, &l->common);
 }
 
-static int list_metrics(struct list *l)
+static void list_metrics(struct list *l)
 {
 	struct table *t = new_table("METRIC", "UNIT", "WHAT");
 
@@ -451,7 +449,7 @@ static int list_metrics(struct list *l)
 			l->n++;
 		}
 	}
-	return command_print(t, &l->common);
+	command_print(t, &l->common);
 }
 
 static int load_pack(struct list *l, const char *id, struct error *e)
@@ -535,9 +533,7 @@ static int take_tables(struct list *l, struct error *e)
 		return err;
 	while (metric_tables[n].row)
 		n++;
-	l->table = calloc(n + l->n_vendor + 1, sizeof(*l->table));
-	if (!l->table)
-		return -ENOMEM;
+	l->table = memory_new(n + l->n_vendor + 1, sizeof(*l->table));
 	for (size_t i = 0; i < l->n_vendor; i++)
 		if (l->vendor[i].n)
 			l->table[used++] = (struct metric_table){ "vendor", l->vendor[i].row,
@@ -558,16 +554,14 @@ static void members_of(const struct list *l, const char *group, struct buf *out)
 }
 
 /* Prints each group once, in the order of the tables, with its metrics. */
-static int list_groups(struct list *l)
+static void list_groups(struct list *l)
 {
 	struct table *t = new_table("GROUP", "", "METRICS");
 	SCOPED(names_release) struct names seen = { 0 };
-	int err = 0;
 
-	for (const struct metric_table *m = l->table; m->row && !err; m++)
-		for (size_t i = 0; i < m->n && !err; i++)
-			for (const char *c = m->row[i].categories; c && *c && !err;
-			     c += strcspn(c, ","), c += *c == ',') {
+	for (const struct metric_table *m = l->table; m->row; m++)
+		for (size_t i = 0; i < m->n; i++)
+			for (const char *c = m->row[i].categories; c && *c; c += strcspn(c, ","), c += *c == ',') {
 				SCOPED(buf_release) struct buf members = BUF_INIT;
 				char group[64];
 				uint32_t ignored;
@@ -575,15 +569,12 @@ static int list_groups(struct list *l)
 				snprintf(group, sizeof(group), "%.*s", (int)strcspn(c, ","), c);
 				if (names_get(&seen, group, &ignored) || !wanted(l, group))
 					continue;
-				err = names_set(&seen, group, 0);
+				memory_done(names_set(&seen, group, 0));
 				members_of(l, group, &members);
 				row(t, group, "", buf_str(&members));
 				l->n++;
 			}
-	if (!err)
-		return command_print(t, &l->common);
-	table_free(t);
-	return err;
+	command_print(t, &l->common);
 }
 
 static int list_events_of_machine(struct list *l, struct error *e)
@@ -608,15 +599,15 @@ static int list_all(struct list *l, struct error *e)
 	int err = 0;
 
 	if (all || !strcmp(l->what, "sources"))
-		err = list_sources(l);
+		list_sources(l);
 	if (!err && (all || !strcmp(l->what, "events")))
 		err = list_events_of_machine(l, e);
 	if (!err && l->what && !strncmp(l->what, "metric", 6))
 		err = take_tables(l, e);
 	if (!err && l->what && !strcmp(l->what, "metrics"))
-		err = list_metrics(l);
+		list_metrics(l);
 	if (!err && l->what && !strcmp(l->what, "metricgroups"))
-		err = list_groups(l);
+		list_groups(l);
 	if (err)
 		return e->number ? err : error_sys(e, -err, "list");
 	if (!l->n && l->glob)

@@ -301,7 +301,8 @@ static int list(struct vendor *v, struct error *e)
 	for (uint32_t i = 0; i < v->pack.n_sets; i++)
 		list_row(t, &v->pack, i);
 	puts(v->pack.path);
-	return command_print(t, &v->common);
+	command_print(t, &v->common);
+	return 0;
 }
 
 int cmd_vendor(int argc, char **argv)

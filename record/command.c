@@ -29,13 +29,11 @@ unsigned command_width(void)
 	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_col : 0;
 }
 
-int command_print(struct table *t, const struct options_common *common)
+void command_print(struct table *t, const struct options_common *common)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	int err = table_print(t, command_width(), true, options_use_color(common, STDOUT_FILENO), &text);
 
-	if (!err)
-		fputs(buf_str(&text), stdout);
+	table_print(t, command_width(), true, options_use_color(common, STDOUT_FILENO), &text);
+	fputs(buf_str(&text), stdout);
 	table_free(t);
-	return err;
 }

@@ -37,8 +37,8 @@ EACH_COMMAND(DECLARE_COMMAND)
 /* Columns of the terminal on stdout; 0 without a terminal, for tables of any width. */
 unsigned command_width(void);
 struct table;
-/* Prints a table to stdout, and frees it. 0 or -errno. */
-int command_print(struct table *t, const struct options_common *common);
+/* Prints a table to stdout, and frees it. */
+void command_print(struct table *t, const struct options_common *common);
 /* "pmrec: text" on stderr; returns EXIT_OWN. */
 int command_failed(const struct error *e);
 /* options_parse(), and prints help or the error. -1: continue; otherwise the exit code. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "common/options_table.h"
 #include "common/parse.h"
 #include "record/commands.h"
@@ -52,14 +52,11 @@ static int set_event(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	size_t n = count_events(o);
-	char **filters;
 
-	filters = realloc(o->perf.filters, (n + 2) * sizeof(*filters));
-	if (!filters)
-		return -ENOMEM;
-	filters[n] = filters[n + 1] = NULL;
-	o->perf.filters = filters;
-	return options_append(&o->perf.events, text);
+	o->perf.filters = memory_resize(o->perf.filters, n + 2, sizeof(*o->perf.filters));
+	o->perf.filters[n] = o->perf.filters[n + 1] = NULL;
+	options_append(&o->perf.events, text);
+	return 0;
 }
 
 static int set_filter(void *into, char *text, struct error *e)
@@ -78,8 +75,7 @@ static int set_added(void *into, char *text, struct error *e)
 	struct record_options *o = into;
 	struct add *new;
 
-	if (array_room(&o->added, o->n_added, sizeof(*o->added)))
-		return -ENOMEM;
+	memory_room(&o->added, o->n_added, sizeof(*o->added));
 	new = &o->added[o->n_added];
 	if (add_parse(new, text, e))
 		return -EINVAL;
@@ -102,8 +98,7 @@ static int set_cgroups(void *into, char *text, struct error *e)
 	if (!count_events(o))
 		return error_set(e, EINVAL, "-G: '%s' has no event before it; put -G after the -e that it applies to",
 				 text);
-	if (array_room(&o->perf.cgroups, o->perf.n_cgroups, sizeof(*o->perf.cgroups)))
-		return -ENOMEM;
+	memory_room(&o->perf.cgroups, o->perf.n_cgroups, sizeof(*o->perf.cgroups));
 	o->perf.cgroups[o->perf.n_cgroups++] = (struct cgroup_option){ .names = text, .n_events = count_events(o) };
 	return 0;
 }
@@ -137,8 +132,8 @@ static int set_ring(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	const char *comma = strchr(text, ',');
-	SCOPED(scoped_free) char *time = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
-	bool bad = !time || parse_duration(time, &o->output.ring_ns) || !o->output.ring_ns ||
+	SCOPED(scoped_free) char *time = memory_format("%.*s", (int)strcspn(text, ","), text);
+	bool bad = parse_duration(time, &o->output.ring_ns) || !o->output.ring_ns ||
 		   o->output.ring_ns > INT64_MAX / 4 || (comma && parse_size(comma + 1, &o->output.ring_bytes));
 
 	if (bad || (comma && o->output.ring_bytes < RING_FILES_SIZE * ROTATE_MIN_BYTES))
@@ -155,7 +150,8 @@ static int set_dump_on(void *into, char *text, struct error *e)
 
 	if (pressure_parse(&p, text, e))
 		return error_prefix(e, "--dump-on");
-	return options_append(&o->output.dump_on, text);
+	options_append(&o->output.dump_on, text);
+	return 0;
 }
 
 /* Ids of BPF programs are positive numbers. */
@@ -212,7 +208,8 @@ static int set_label(void *into, char *text, struct error *e)
 
 	if (!strchr(text, '=') || text[0] == '=')
 		return error_set(e, EINVAL, "--label: '%s' is not KEY=VALUE", text);
-	return options_append(&o->output.labels, text);
+	options_append(&o->output.labels, text);
+	return 0;
 }
 
 #define OPTIONS_INTO struct record_options

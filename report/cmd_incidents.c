@@ -63,7 +63,7 @@ static void put_json(const struct incidents *found, uint32_t n, struct buf *out)
 
 static void put_table(const struct incidents *found, uint32_t n, bool markdown, bool color, struct buf *out)
 {
-	struct table *t = memory_checked(table_new());
+	struct table *t = table_new();
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	table_column(t, "WHEN", TABLE_LEFT, false);
@@ -83,7 +83,10 @@ static void put_table(const struct incidents *found, uint32_t n, bool markdown, 
 		memory_whole(&text);
 		table_texts(t, (const char *const[]){ buf_str(&text), when, x->text }, 3);
 	}
-	memory_done(markdown ? table_markdown(t, out) : table_print(t, cmd_width(STDOUT_FILENO), true, color, out));
+	if (markdown)
+		table_markdown(t, out);
+	else
+		table_print(t, cmd_width(STDOUT_FILENO), true, color, out);
 	table_free(t);
 }
 

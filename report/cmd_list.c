@@ -411,8 +411,8 @@ static int print_list(struct list *l, const struct arguments *a, const struct op
 	int empty;
 
 	if (l->table)
-		memory_done(table_print(l->table, cmd_width(STDOUT_FILENO), true,
-					options_use_color(common, STDOUT_FILENO), l->out));
+		table_print(l->table, cmd_width(STDOUT_FILENO), true, options_use_color(common, STDOUT_FILENO),
+			    l->out);
 	empty = l->out->len ? 0 : complain_empty(a);
 	cmd_write(l->out);
 	return empty;
@@ -450,7 +450,7 @@ static int run(void *input, const struct options_common *common)
 	       (a->format == CMD_JSON || !l.column[l.n_columns].json))
 		l.n_columns++;
 	if (a->format != CMD_JSON)
-		l.table = memory_checked(table_new());
+		l.table = table_new();
 	for (size_t i = 0; i < l.n_columns; i++)
 		add_column(l.table, &l.column[i]);
 	if (a->path)

@@ -184,7 +184,7 @@ static void list_row(struct table *t, const char *name, const char *display, con
 static struct table *list_heads(void)
 {
 	static const char *const head[] = { "NAME", "COLUMN", "UNIT", "CATEGORIES", "SHOWN", "HELP" };
-	struct table *t = memory_checked(table_new());
+	struct table *t = table_new();
 
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
 		table_column(t, head[i], TABLE_LEFT, i == 5);
@@ -237,7 +237,7 @@ static int list_columns(struct show_options *o)
 	for (int i = 0; i < o->n_files && !err; i++)
 		err = list_file(o, t, o->file[i], &e);
 	if (!err)
-		memory_done(table_print(t, cmd_width(STDOUT_FILENO), !o->export.no_heads, false, &out));
+		table_print(t, cmd_width(STDOUT_FILENO), !o->export.no_heads, false, &out);
 	table_free(t);
 	cmd_complain_skipped(NAME, o->vendor);
 	if (err)

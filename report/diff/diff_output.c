@@ -197,7 +197,10 @@ static void end_table(struct table *t, const struct diff_report *x, bool markdow
 {
 	size_t before = out->len;
 
-	memory_done(markdown ? table_markdown(t, out) : table_print(t, x->width, true, x->colors, out));
+	if (markdown)
+		table_markdown(t, out);
+	else
+		table_print(t, x->width, true, x->colors, out);
 	if (out->len > before)
 		buf_addch(out, '\n');
 	table_free(t);
@@ -371,7 +374,7 @@ static void put_column(struct buf *out, int column, const struct diff_result *r,
 static void put_differences(const struct diff_report *x, bool markdown, struct buf *out)
 {
 	static const char *const head[] = { "DIFFERS", "BASE", "NEW" };
-	struct table *t = memory_checked(table_new());
+	struct table *t = table_new();
 
 	for (int c = 0; c < 3; c++)
 		table_column(t, head[c], TABLE_LEFT, c);
@@ -398,7 +401,7 @@ static void put_results(const struct diff_report *x, bool markdown, const char *
 					    "P",      "Q",     "N",    "VERDICT", "RUNS", "WHY" };
 	const unsigned right = 1 << BASE | 1 << NEW | 1 << RATIO | 1 << P | 1 << Q | 1 << N;
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	struct table *t = memory_checked(table_new());
+	struct table *t = table_new();
 	bool places = false;
 
 	snprintf(interval, sizeof(interval), "%.3g %% INTERVAL", 100 * (1 - x->o->alpha));

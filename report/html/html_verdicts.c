@@ -144,7 +144,7 @@ void html_verdicts(const char *base, const char *fresh, const struct selection *
 	int err = 0;
 
 	for (int s = 0; s < DIFF_SIDES; s++)
-		memory_done(options_append(&o.path[s], (char *)(uintptr_t)path[s]));
+		options_append(&o.path[s], (char *)(uintptr_t)path[s]);
 	for (size_t i = 0; i < selection->n && !err; i++)
 		err = selection_add(&o.selection, selection->word[i].verb, selection->word[i].word, &e);
 	o.selection.has_show = selection->has_show;

@@ -833,7 +833,7 @@ struct page {
 static void end_table(struct page *p)
 {
 	if (p->t)
-		memory_done(table_print(p->t, p->width, p->column[0].name[0], p->color, p->out));
+		table_print(p->t, p->width, p->column[0].name[0], p->color, p->out);
 	table_free(p->t);
 	p->t = NULL;
 }
@@ -851,7 +851,7 @@ static void part(void *ctx, const char *title, const struct info_column *column,
 
 static void begin_table(struct page *p)
 {
-	p->t = memory_checked(table_new());
+	p->t = table_new();
 	for (size_t i = 0; i < p->n; i++)
 		table_column(p->t, p->column[i].name, p->column[i].right ? TABLE_RIGHT : TABLE_LEFT,
 			     p->column[i].wraps);

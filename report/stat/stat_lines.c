@@ -533,7 +533,7 @@ static void put_stats_head(const struct stats *x, const char *word, enum table_a
 void stat_print_stats(struct stat_sheet *s)
 {
 	enum stat_form form = s->config->form;
-	struct stats x = { .s = s, .table = form == STAT_TEXT ? memory_checked(table_new()) : NULL };
+	struct stats x = { .s = s, .table = form == STAT_TEXT ? table_new() : NULL };
 
 	for (uint32_t i = 0; i < s->n_events; i++)
 		x.cgroups |= s->event[i].cgroup != NULL;
@@ -566,7 +566,7 @@ void stat_print_stats(struct stat_sheet *s)
 		put_stats(&x, h->where, "metric", gap ? gap + 2 : h->head, gap ? h->head : "", NULL, 3, &h->values);
 	}
 	if (x.table)
-		memory_done(table_print(x.table, 0, true, false, s->text));
+		table_print(x.table, 0, true, false, s->text);
 	table_free(x.table);
 }
 

@@ -26,7 +26,7 @@ static char *print(struct table *t, unsigned width, bool heads, bool colors)
 	struct buf b = BUF_INIT, trimmed = BUF_INIT;
 	char *out;
 
-	assert_int_equal(table_print(t, width, heads, colors, &b), 0);
+	table_print(t, width, heads, colors, &b);
 	for (size_t i = 0; i < b.len; i++) {
 		if (b.data[i] == '\n')
 			while (trimmed.len && trimmed.data[trimmed.len - 1] == ' ')
@@ -72,7 +72,7 @@ static void test_words(void **state)
 	table_cell(t, said[0], NULL);
 	table_row(t);
 	table_cell(t, said[1], NULL);
-	assert_int_equal(table_print(t, 30, false, false, &b), 0);
+	table_print(t, 30, false, false, &b);
 	text = buf_detach(&b);
 	assert_non_null(text);
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
@@ -128,30 +128,22 @@ static void test_misuse(void **state)
 	struct buf b = BUF_INIT;
 
 	assert_non_null(t);
-	assert_int_equal(table_print(t, 0, true, false, &b), 0);
+	table_print(t, 0, true, false, &b);
 	assert_int_equal(b.len, 0);
 	table_column(t, "A", TABLE_LEFT, false);
-	assert_int_equal(table_print(t, 0, true, false, &b), 0);
+	table_print(t, 0, true, false, &b);
 	assert_int_equal(b.len, 0); /* no rows, no heads */
 	table_cell(t, "no row", NULL);
-	assert_int_equal(table_print(t, 0, true, false, &b), -EINVAL);
-	table_free(t);
-	t = table_new();
-	table_column(t, "A", TABLE_LEFT, false);
 	table_row(t);
 	table_cell(t, "a cell", NULL);
 	table_cell(t, "no column", NULL);
-	assert_int_equal(table_print(t, 0, true, false, &b), -EINVAL);
-	table_free(t);
-	t = table_new();
-	table_row(t);
 	table_column(t, "behind a row", TABLE_LEFT, false);
-	assert_int_equal(table_print(t, 0, true, false, &b), -EINVAL);
-	assert_int_equal(b.len, 0);
+	table_print(t, 0, true, false, &b);
+	assert_string_equal(buf_str(&b), "A\na cell\n");
 	table_free(t);
 	buf_release(&b);
 	table_row(NULL);
-	assert_int_equal(table_print(NULL, 0, true, false, &b), -ENOMEM);
+	table_cell(NULL, "no table", NULL);
 	table_free(NULL);
 }
 

@@ -321,23 +321,17 @@ static int pack_and_read(const char *path, bool *read_failed)
 	struct vendor_pack p = { .fd = -1 };
 	struct vendor_texts t = { 0 };
 	struct error e = { 0 };
-	int err = 0;
+	int err;
 
 	*read_failed = false;
-	for (uint32_t i = 0; i < 5 && !err; i++) {
+	for (uint32_t i = 0; i < 5; i++) {
 		char name[] = { 's', (char)('0' + i), '\0' };
-		int64_t at = vendor_pack_add_set(&p, name);
 
-		err = at < 0 ? (int)at : vendor_pack_add_cpu(&p, i ? name : "cpu", (uint32_t)at);
-		if (err)
-			break;
+		vendor_pack_add_cpu(&p, i ? name : "cpu", vendor_pack_add_set(&p, name));
 		buf_printf(&p.set[i].rows, "rows of %s\n", name);
 		buf_printf(&p.set[i].list, "list of %s", name);
 	}
-	if (err)
-		error_set(&e, -err, "memory");
-	else
-		err = vendor_pack_write(&p, path, &e);
+	err = vendor_pack_write(&p, path, &e);
 	vendor_pack_close(&p);
 	if (!err) {
 		*read_failed = true;
@@ -348,7 +342,6 @@ static int pack_and_read(const char *path, bool *read_failed)
 		vendor_pack_close(&p);
 	}
 	assert_int_equal(err != 0, *e.text != '\0');
-	assert_true(err != -ENOMEM || strstr(e.text, "memory") || strstr(e.text, "Cannot allocate"));
 	if (!err) {
 		assert_int_equal(t.n, 1);
 		assert_string_equal(t.set[0].rows, "rows of s0\n");
@@ -368,7 +361,8 @@ static void packs(void **state)
 	snprintf(inner, sizeof(inner), "%s/pmrec", folder);
 	snprintf(path, sizeof(path), "%s/vendor.pmv", inner);
 	for (enum what w = 0; w < WHATS; w++) {
-		for (long n = 1;; n++) {
+		/* Without memory the program ends. */
+		for (long n = 1; w != ALLOCATION; n++) {
 			bool reading;
 			int err;
 
