@@ -172,7 +172,7 @@ struct event_list {
 	size_t n_groups;
 };
 
-/* The caller frees *list. 0, -EINVAL with a message that names the column (from 1), -E2BIG or -ENOMEM. */
+/* The caller frees *list. 0, -EINVAL with a message that names the column (from 1), or -E2BIG. */
 int event_parse(struct event_list **list, const char *text, struct error *e);
 void event_list_free(struct event_list *list);
 /* Terms alone, as in a sysfs events/NAME file. Returns their number or -errno; the caller frees them. */
@@ -223,7 +223,7 @@ void event_set_release(struct event_set *set);
 void event_error_plain(struct error *e);
 /* Frees the contents of one event, to remove it from a set. */
 void event_release(struct event *ev);
-/* Replaces ->mods, and ->name to match; for example when the kernel part was refused. 0 or -ENOMEM. */
+/* Replaces ->mods, and ->name to match; for example when the kernel part was refused. 0. */
 int event_set_mods(struct event *event, uint32_t mods);
 
 /* ---- pieces ---- */

@@ -1,5 +1,4 @@
 /* Parses a list of events: recursive descent over the characters, which keeps the column of everything it finds. */
-#include "common/array.h"
 #include "common/event/event.h"
 
 #include <ctype.h>
@@ -7,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/parse.h"
 
 struct parser {
@@ -14,6 +14,11 @@ struct parser {
 	struct error *e;
 	struct event_list *list;
 };
+
+static char *copied(const char *text, size_t len)
+{
+	return memory_checked(strndup(text, len));
+}
 
 static uint32_t column(const struct parser *p)
 {
@@ -94,16 +99,14 @@ static int parse_value(struct parser *p, struct event_term *t)
 		if (!end)
 			return fail(p, start, "the quote is not closed");
 		p->at = end + 1;
-		t->value = strndup(start + 1, (size_t)(end - start - 1));
-		return t->value ? 0 : -ENOMEM;
+		t->value = copied(start + 1, (size_t)(end - start - 1));
+		return 0;
 	}
 	len = strcspn(start, ",/{}'\" \t\r\n");
 	if (!len)
 		return fail(p, start, "a value is missing after \"=\"");
 	p->at = start + len;
-	t->value = strndup(start, len);
-	if (!t->value)
-		return -ENOMEM;
+	t->value = copied(start, len);
 	t->is_number = !parse_u64_span(t->value, len, 0, &t->number);
 	if (!t->is_number && strspn(start, "0123456789") == len)
 		return fail(p, start, "the number does not fit 64 bits");
@@ -123,9 +126,7 @@ static int parse_term(struct parser *p, struct event_term *t)
 		len++;
 	if (!len)
 		return fail(p, p->at, "the name of a term is missing");
-	t->key = strndup(p->at, len);
-	if (!t->key)
-		return -ENOMEM;
+	t->key = copied(p->at, len);
 	p->at += len;
 	skip_blanks(p);
 	if (*p->at != '=')
@@ -153,9 +154,8 @@ static int parse_terms(struct parser *p, char end, struct event_term **terms, si
 				      EVENT_TERM_MAX);
 			break;
 		}
-		r = array_room(&list, count, sizeof(*list));
-		if (!r)
-			r = parse_term(p, &list[count++]);
+		memory_room(&list, count, sizeof(*list));
+		r = parse_term(p, &list[count++]);
 		if (r)
 			break;
 		skip_blanks(p);
@@ -306,8 +306,8 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 	}
 	if (!rest_len || (letters == rest_len && !event_mods_parse(rest, letters, &mods))) {
 		n->form = raw_number(word, len, &n->config) ? EVENT_RAW : EVENT_NAME;
-		n->name = strndup(word, len);
-		return n->name ? parse_optional_mods(p, false, &n->mods) : -ENOMEM;
+		n->name = copied(word, len);
+		return parse_optional_mods(p, false, &n->mods);
 	}
 	/* One or two letters, or only modifier letters, are mistyped modifiers rather than a tracepoint. */
 	if (letters == rest_len && (rest_len <= 2 || strspn(rest, EVENT_MOD_LETTERS) == rest_len)) {
@@ -317,10 +317,8 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 	if (len == 3 && !strncmp(word, "mem", 3) && !strpbrk(rest, "*?["))
 		return fail(p, rest, "expected an address after \"mem:\", as in mem:0x1000/4:rw");
 	n->form = EVENT_TRACEPOINT;
-	n->name = strndup(word, len);
-	n->event = strndup(rest, rest_len);
-	if (!n->name || !n->event)
-		return -ENOMEM;
+	n->name = copied(word, len);
+	n->event = copied(rest, rest_len);
 	p->at = rest + rest_len;
 	return 0;
 }
@@ -367,9 +365,7 @@ static int parse_event(struct parser *p, struct event_node *n)
 			r = *p->at == '/' ? parse_slash(p, n) : parse_optional_mods(p, false, &n->mods);
 		goto done;
 	}
-	n->name = strndup(word, len);
-	if (!n->name)
-		return -ENOMEM;
+	n->name = copied(word, len);
 	n->form = raw_number(word, len, &n->config) ? EVENT_RAW : EVENT_NAME;
 	if (*p->at == '/') {
 		n->form = EVENT_PMU;
@@ -380,24 +376,15 @@ done:
 	return r;
 }
 
-static struct event_node *add_node(struct parser *p, uint32_t group)
+static int parse_one(struct parser *p, uint32_t group)
 {
 	struct event_list *l = p->list;
 
-	if (array_room(&l->node, l->n, sizeof(*l->node)))
-		return NULL;
-	l->node[l->n] = (struct event_node){ .group = group };
-	return &l->node[l->n++];
-}
-
-static int parse_one(struct parser *p, uint32_t group)
-{
-	struct event_node *n;
-
-	if (p->list->n >= EVENT_LIST_MAX)
+	if (l->n >= EVENT_LIST_MAX)
 		return error_set(p->e, E2BIG, "column %u: more than %d events", column(p) + 1, EVENT_LIST_MAX);
-	n = add_node(p, group);
-	return n ? parse_event(p, n) : -ENOMEM;
+	memory_room(&l->node, l->n, sizeof(*l->node));
+	l->node[l->n++] = (struct event_node){ .group = group };
+	return parse_event(p, &l->node[l->n - 1]);
 }
 
 /* From after the "{". */
@@ -407,12 +394,9 @@ static int parse_group(struct parser *p, const char *name, size_t name_len)
 	struct event_group *g;
 	int r;
 
-	if (array_room(&l->group, l->n_groups, sizeof(*g)))
-		return -ENOMEM;
+	memory_room(&l->group, l->n_groups, sizeof(*g));
 	g = &l->group[l->n_groups++];
-	*g = (struct event_group){ .first = (uint32_t)l->n };
-	if (name_len && !(g->name = strndup(name, name_len)))
-		return -ENOMEM;
+	*g = (struct event_group){ .name = name_len ? copied(name, name_len) : NULL, .first = (uint32_t)l->n };
 	do {
 		p->at++; /* the brace or the comma */
 		skip_blanks(p);
@@ -449,11 +433,8 @@ int event_parse(struct event_list **list, const char *text, struct error *e)
 
 	if (strlen(text) > EVENT_TEXT_MAX)
 		return error_set(e, E2BIG, "events: the list is longer than %u bytes", EVENT_TEXT_MAX);
-	p.list = calloc(1, sizeof(*p.list));
-	if (!p.list || !(p.list->text = strdup(text))) {
-		event_list_free(p.list);
-		return error_set(e, ENOMEM, "out of memory");
-	}
+	p.list = memory_new(1, sizeof(*p.list));
+	p.list->text = memory_text(text);
 	do {
 		if (p.list->n)
 			p.at++; /* the comma */
@@ -463,8 +444,6 @@ int event_parse(struct event_list **list, const char *text, struct error *e)
 	} while (!r && *p.at == ',');
 	if (!r && *p.at)
 		r = fail(&p, p.at, "expected \",\" or the end");
-	if (r == -ENOMEM)
-		error_set(e, ENOMEM, "out of memory");
 	if (r) {
 		event_list_free(p.list);
 		return r;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/array.h"
 #include "common/cpulist.h"
 #include "common/event/event.h"
+#include "common/memory.h"
 #include "common/parse.h"
 
 struct resolver {
@@ -70,15 +70,10 @@ static const struct {
 };
 #define N_FIXED (sizeof(fixed_keys) / sizeof(fixed_keys[0]))
 
-static int set_text(char **to, const char *from)
+static void set_text(char **to, const char *from)
 {
-	char *copy = strdup(from);
-
-	if (!copy)
-		return -ENOMEM;
 	free(*to);
-	*to = copy;
-	return 0;
+	*to = memory_text(from);
 }
 
 /* "column N: ..." for the place `column` (from 0). Returns -number. */
@@ -101,14 +96,12 @@ static int need_value(struct resolver *r, const struct event_term *t, bool numbe
 }
 
 /* A second cpu= adds to the first. */
-static int add_cpus(struct event *ev, const char *list)
+static void add_cpus(struct event *ev, const char *list)
 {
-	SCOPED(buf_release) struct buf both = BUF_INIT;
+	char *before = ev->cpus;
 
-	if (!ev->cpus)
-		return set_text(&ev->cpus, list);
-	buf_printf(&both, "%s,%s", ev->cpus, list);
-	return both.err ? both.err : set_text(&ev->cpus, buf_str(&both));
+	ev->cpus = before ? memory_format("%s,%s", before, list) : memory_text(list);
+	free(before);
 }
 
 /* If there are several kinds of cores, a general event has its PMU's type in the upper half of its config. */
@@ -137,10 +130,14 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 	case FIXED_NAME:
 		err = need_value(r, t, false);
 		ev->named = true;
-		return err ? err : set_text(&ev->display, t->value);
+		if (!err)
+			set_text(&ev->display, t->value);
+		return err;
 	case FIXED_METRIC_ID:
 		err = need_value(r, t, false);
-		return err ? err : set_text(&ev->metric_id, t->value);
+		if (!err)
+			set_text(&ev->metric_id, t->value);
+		return err;
 	case FIXED_PERCORE:
 		ev->percore = !t->value || (t->is_number && t->number);
 		return 0;
@@ -153,14 +150,17 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 			return err;
 		/* The comma separates terms here, so this is a number, a range, or the PMU whose CPUs are meant. */
 		for (size_t i = 0; i < r->view->n_pmus; i++)
-			if (!strcmp(r->view->pmu[i].name, t->value))
-				return add_cpus(ev, r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
+			if (!strcmp(r->view->pmu[i].name, t->value)) {
+				add_cpus(ev, r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
+				return 0;
+			}
 		err = cpulist_parse(&cpus, t->value, false, &ignored);
 		cpulist_release(&cpus);
 		if (err)
 			return resolve_fail(r, EINVAL, t->column,
 					    "\"%s\" is neither a CPU nor a range of CPUs nor a PMU", t->value);
-		return add_cpus(ev, t->value);
+		add_cpus(ev, t->value);
+		return 0;
 	case FIXED_LEGACY:
 		err = need_value(r, t, true);
 		if (!err) {
@@ -280,9 +280,9 @@ static int apply_alias(struct resolver *r, struct event *ev, const struct event_
 	}
 	event_terms_free(terms, (size_t)n);
 	if (!err && a->scale)
-		err = set_text(&ev->scale, a->scale);
+		set_text(&ev->scale, a->scale);
 	if (!err && a->unit)
-		err = set_text(&ev->unit, a->unit);
+		set_text(&ev->unit, a->unit);
 	ev->per_pkg |= a->per_pkg;
 	ev->snapshot |= a->snapshot;
 	return err;
@@ -297,21 +297,19 @@ static bool is_legacy(const struct event_pmu *pmu, const char *name, const struc
 	return pmu && pmu->core && !event_cache_parse(name, config);
 }
 
-static int apply_legacy(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const char *name)
+static void apply_legacy(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const char *name)
 {
 	const struct event_symbol *s;
 	uint64_t config = 0;
-	int err = 0;
 
 	is_legacy(pmu, name, &s, &config);
 	ev->type = s ? s->type : 3;
 	ev->config[0] = (s ? s->config : config) | general_pmu(r, pmu);
 	if (s && s->scale)
-		err = set_text(&ev->scale, s->scale);
-	if (s && s->unit && !err)
-		err = set_text(&ev->unit, s->unit);
+		set_text(&ev->scale, s->scale);
+	if (s && s->unit)
+		set_text(&ev->unit, s->unit);
 	ev->kernel_only = s && s->kernel_only;
-	return err;
 }
 
 /* Does the term say what is counted, as against what it is called and how it would be sampled? */
@@ -352,7 +350,7 @@ static int resolve_terms(struct resolver *r, struct event *ev, const struct even
 			if (a && names)
 				err = apply_alias(r, ev, pmu, a, t);
 			else if (legacy && names)
-				err = apply_legacy(r, ev, pmu, t->key);
+				apply_legacy(r, ev, pmu, t->key);
 			else if (!a && !legacy && !names)
 				err = apply(r, ev, pmu, t);
 			if (!names && is_sampling(t))
@@ -392,7 +390,7 @@ void event_set_release(struct event_set *set)
 	*set = (struct event_set){ 0 };
 }
 
-/* Modifiers after a canonical text: "cycles:u", "cpu/cycles/u". Owned; NULL without memory. */
+/* Modifiers after a canonical text: "cycles:u", "cpu/cycles/u". Owned. */
 static char *resolve_with_mods(const char *body, uint32_t mods)
 {
 	struct buf b = BUF_INIT;
@@ -404,18 +402,15 @@ static char *resolve_with_mods(const char *body, uint32_t mods)
 	if (mods && body[len - 1] != '/')
 		buf_addch(&b, ':');
 	event_mods_print(mods, &b);
-	return buf_detach(&b);
+	return memory_checked(buf_detach(&b));
 }
 
 int event_set_mods(struct event *ev, uint32_t mods)
 {
-	char *body = strndup(ev->name, ev->body), *name = body ? resolve_with_mods(body, mods) : NULL;
+	SCOPED(scoped_free) char *body = ev->name;
 
-	free(body);
-	if (!name)
-		return -ENOMEM;
-	free(ev->name);
-	ev->name = name;
+	body[ev->body] = '\0';
+	ev->name = resolve_with_mods(body, mods);
 	ev->mods = mods;
 	return 0;
 }
@@ -439,12 +434,10 @@ static uint32_t resolve_mods(const struct resolver *r)
 static char *expanded_text(const struct event *ev)
 {
 	const char *terms = strchr(ev->text, '/');
-	struct buf text = BUF_INIT;
 
 	if (!terms || strpbrk(terms, "*?[") || !*ev->pmu || strncmp(ev->name, ev->pmu, strlen(ev->pmu)) || ev->mods)
-		return strdup(ev->name);
-	buf_printf(&text, "%s%s", ev->pmu, terms);
-	return buf_detach(&text);
+		return memory_text(ev->name);
+	return memory_format("%s%s", ev->pmu, terms);
 }
 
 /* Appends the event, which it takes over in any case, with the texts that are still missing: `body` is the
@@ -464,25 +457,18 @@ static int resolve_add(struct resolver *r, struct event *ev, const char *body, b
 	ev->parsed = set->parsed;
 	ev->wildcard = r->wildcard;
 	ev->group = n->group == EVENT_NONE ? 0 : 1; /* numbered once all members are known */
-	if (n->group != EVENT_NONE) {
-		const struct event_group *g = &r->list->group[n->group];
-
-		if (g->name && !(ev->group_name = strdup(g->name)))
-			goto no_memory;
-	}
+	if (n->group != EVENT_NONE && r->list->group[n->group].name)
+		ev->group_name = memory_text(r->list->group[n->group].name);
 	ev->body = strlen(body);
 	ev->name = resolve_with_mods(body, ev->mods);
-	ev->text = strndup(r->list->text + n->column, n->end - n->column);
-	if (!ev->name || !ev->text)
-		goto no_memory;
-	if (!ev->display && !(ev->display = expanded ? expanded_text(ev) : strdup(ev->text)))
-		goto no_memory;
+	ev->text = memory_format("%.*s", (int)(n->end - n->column), r->list->text + n->column);
+	if (!ev->display)
+		ev->display = expanded ? expanded_text(ev) : memory_text(ev->text);
 	if (set->n >= EVENT_LIST_MAX) {
 		event_release(ev);
 		return resolve_fail(r, E2BIG, n->column, "this makes more than %d events", EVENT_LIST_MAX);
 	}
-	if (array_room(&set->event, set->n, sizeof(*set->event)))
-		goto no_memory;
+	memory_room(&set->event, set->n, sizeof(*set->event));
 	set->event[set->n++] = *ev;
 	return 0;
 tool_mods:
@@ -490,9 +476,6 @@ tool_mods:
 	return resolve_fail(
 		r, EINVAL, n->column,
 		"pmrec counts %.60s itself, for the whole machine: modifiers, cpu and percore do not apply", body);
-no_memory:
-	event_release(ev);
-	return error_set(r->e, ENOMEM, "out of memory");
 }
 
 /* Whether the two may be read together: software events with any event, all others only with events of their own PMU.
@@ -550,11 +533,19 @@ static int resolve_groups(struct resolver *r, size_t start, const struct event_g
 
 enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2, TYPE_CACHE = 3, TYPE_RAW = 4, TYPE_BREAKPOINT = 5 };
 
-static int new_event(struct event *ev, const char *pmu, uint32_t index, uint32_t type)
+static struct event new_event(const char *pmu, uint32_t index, uint32_t type)
 {
-	*ev = (struct event){ .pmu_index = index, .type = type, .inherit = -1 };
-	ev->pmu = strdup(pmu);
-	return ev->pmu ? 0 : -ENOMEM;
+	return (struct event){ .pmu = memory_text(pmu), .pmu_index = index, .type = type, .inherit = -1 };
+}
+
+/* Applies the terms of the node; without them the event is released. */
+static int take_terms(struct resolver *r, struct event *ev, const struct event_pmu *pmu)
+{
+	int err = resolve_terms(r, ev, pmu);
+
+	if (err)
+		event_release(ev);
+	return err;
 }
 
 /* Completes an event whose terms have been applied; its text is `stem` and the terms that decide what is counted. */
@@ -562,7 +553,6 @@ static int finish_event(struct resolver *r, struct event *ev, const char *stem, 
 {
 	SCOPED(buf_release) struct buf body = BUF_INIT;
 	bool any = false;
-	int err;
 
 	buf_addstr(&body, stem);
 	for (size_t i = 0; i < r->node->n_terms; i++) {
@@ -588,12 +578,8 @@ static int finish_event(struct resolver *r, struct event *ev, const char *stem, 
 		buf_addch(&body, '/');
 	else if (slashes)
 		buf_addstr(&body, "//");
-	err = body.err;
-	if (err)
-		event_release(ev);
-	else
-		err = resolve_add(r, ev, buf_str(&body), expanded);
-	return err;
+	memory_whole(&body);
+	return resolve_add(r, ev, buf_str(&body), expanded);
 }
 
 /* ---- names ---- */
@@ -620,23 +606,20 @@ static size_t core_pmus(const struct event_view *v, const struct event_pmu **fir
 static int add_software(struct resolver *r, const struct event_symbol *s)
 {
 	const struct event_pmu *pmu = pmu_named(r->view, "software");
-	struct event ev;
-	int err = new_event(&ev, "software", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, TYPE_SOFTWARE);
+	struct event ev = new_event("software", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, TYPE_SOFTWARE);
+	int err;
 
 	ev.config[0] = s->config;
 	ev.kernel_only = s->kernel_only;
-	if (!err && s->scale && (!(ev.scale = strdup(s->scale)) || !(ev.unit = strdup(s->unit))))
-		err = -ENOMEM;
-	if (!err)
-		err = resolve_terms(r, &ev, NULL);
-	if (err) {
-		event_release(&ev);
-		return err;
+	if (s->scale) {
+		ev.scale = memory_text(s->scale);
+		ev.unit = memory_text(s->unit);
 	}
-	return finish_event(r, &ev, s->name, false, false);
+	err = take_terms(r, &ev, NULL);
+	return err ? err : finish_event(r, &ev, s->name, false, false);
 }
 
-/* The name that perf prints for an event that it has expanded; NULL: no memory. */
+/* The name that perf prints for an event that it has expanded. */
 static char *pmu_display(const struct resolver *r, const struct event_pmu *pmu, const char *name)
 {
 	char body[200];
@@ -662,24 +645,18 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 
 		if (hybrid && !pmu->core)
 			continue;
-		err = new_event(&ev, pmu ? pmu->name : "cpu", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE,
-				type);
+		ev = new_event(pmu ? pmu->name : "cpu", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, type);
 		ev.config[0] = config;
 		ev.core = true;
 		if (hybrid && type == TYPE_RAW)
 			ev.type = pmu->type;
 		else if (hybrid)
 			ev.config[0] |= (uint64_t)pmu->type << 32;
-		if (!err)
-			err = resolve_terms(r, &ev, NULL);
-		if (err) {
-			event_release(&ev);
+		err = take_terms(r, &ev, NULL);
+		if (err)
 			break;
-		}
-		if (hybrid && !ev.display && !(ev.display = pmu_display(r, pmu, name))) {
-			event_release(&ev);
-			return -ENOMEM;
-		}
+		if (hybrid && !ev.display)
+			ev.display = pmu_display(r, pmu, name);
 		/* If the PMU has an event of that name, that is another event. */
 		if (hybrid && type != TYPE_RAW && event_pmu_alias(pmu, name, strlen(name)))
 			snprintf(stem, sizeof(stem), "%.90s/legacy-%s-config=0x%llx/", pmu->name,
@@ -697,8 +674,9 @@ static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const 
 {
 	struct event_term terms[EVENT_TERM_MAX + 1];
 	struct event_node with_alias = *r->node;
-	struct event ev;
-	int err = new_event(&ev, pmu->name, (uint32_t)(pmu - r->view->pmu), pmu->type);
+	struct event ev = new_event(pmu->name, (uint32_t)(pmu - r->view->pmu), pmu->type);
+	struct resolver inner = *r;
+	int err;
 
 	if (alone) {
 		/* The name becomes a term; the node keeps its place in the text. */
@@ -710,16 +688,10 @@ static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const 
 	}
 	ev.core = pmu->core;
 	ev.uncore = pmu->uncore;
-	if (!err) {
-		struct resolver inner = *r;
-
-		inner.node = &with_alias;
-		err = resolve_terms(&inner, &ev, pmu);
-	}
-	if (err) {
-		event_release(&ev);
+	inner.node = &with_alias;
+	err = take_terms(&inner, &ev, pmu);
+	if (err)
 		return err;
-	}
 	if (alone) {
 		char stem[300];
 
@@ -898,16 +870,13 @@ static int add_tracepoint(void *arg, const char *system, const char *name, uint6
 {
 	struct found_tracepoints *f = arg;
 	char body[400];
-	struct event ev;
-	int err = new_event(&ev, "tracepoint", EVENT_NONE, TYPE_TRACEPOINT);
+	struct event ev = new_event("tracepoint", EVENT_NONE, TYPE_TRACEPOINT);
+	int err;
 
 	ev.config[0] = id;
-	if (!err)
-		err = resolve_terms(f->r, &ev, NULL);
-	if (err) {
-		event_release(&ev);
+	err = take_terms(f->r, &ev, NULL);
+	if (err)
 		return err;
-	}
 	snprintf(body, sizeof(body), "%s:%s", system, name);
 	return resolve_add(f->r, &ev, body, f->expanded);
 }
@@ -960,8 +929,7 @@ static int add_tracepoints(struct resolver *r)
 				    n->event, nearest_text(&near, NULL, hint, sizeof(hint)));
 	}
 	/* Whether it exists cannot be found out: record it as missing, and continue with the others. */
-	if (new_event(&ev, "tracepoint", EVENT_NONE, TYPE_TRACEPOINT))
-		return -ENOMEM;
+	ev = new_event("tracepoint", EVENT_NONE, TYPE_TRACEPOINT);
 	ev.missing = -err;
 	snprintf(body, sizeof(body), "%.190s:%.190s", n->name, n->event);
 	return resolve_add(r, &ev, body, false);
@@ -980,21 +948,18 @@ static int add_numeric(struct resolver *r)
 	for (size_t i = 0; i < r->view->n_pmus && !pmu; i++)
 		if (r->view->pmu[i].type == n->type)
 			pmu = &r->view->pmu[i];
-	err = new_event(&ev, pmu ? pmu->name : "", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE,
-			(uint32_t)n->type);
+	ev = new_event(pmu ? pmu->name : "", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, (uint32_t)n->type);
 	ev.config[0] = n->config;
 	ev.core = n->type == TYPE_HARDWARE || n->type == TYPE_CACHE || n->type == TYPE_RAW || (pmu && pmu->core);
 	ev.uncore = pmu && pmu->uncore;
-	for (const struct event_symbol *s = event_symbols; s->name && !err; s++)
-		if (s->type == n->type && s->config == n->config && s->scale && !ev.scale &&
-		    (!(ev.scale = strdup(s->scale)) || !(ev.unit = strdup(s->unit))))
-			err = -ENOMEM;
-	if (!err)
-		err = resolve_terms(r, &ev, pmu);
-	if (err) {
-		event_release(&ev);
+	for (const struct event_symbol *s = event_symbols; s->name; s++)
+		if (s->type == n->type && s->config == n->config && s->scale && !ev.scale) {
+			ev.scale = memory_text(s->scale);
+			ev.unit = memory_text(s->unit);
+		}
+	err = take_terms(r, &ev, pmu);
+	if (err)
 		return err;
-	}
 	snprintf(body, sizeof(body), "%llu:0x%llx", (unsigned long long)n->type, (unsigned long long)n->config);
 	return finish_event(r, &ev, body, false, false);
 }
@@ -1003,10 +968,8 @@ static int add_breakpoint(struct resolver *r)
 {
 	const struct event_node *n = r->node;
 	char body[64];
-	struct event ev;
+	struct event ev = new_event("breakpoint", EVENT_NONE, TYPE_BREAKPOINT);
 
-	if (new_event(&ev, "breakpoint", EVENT_NONE, TYPE_BREAKPOINT))
-		return -ENOMEM;
 	ev.bp_type = (uint32_t)n->type;
 	ev.config[1] = n->config;
 	ev.config[2] = n->length;
@@ -1081,8 +1044,6 @@ int event_resolve(const struct event_list *list, const struct event_view *view, 
 	}
 	if (!err)
 		return 0;
-	if (err == -ENOMEM)
-		error_set(e, ENOMEM, "out of memory");
 	while (set->n > before.n)
 		event_release(&set->event[--set->n]);
 	set->groups = before.groups;
