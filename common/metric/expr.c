@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "common/names.h"
 #include "common/number.h"
 #include "common/parse.h"
@@ -146,11 +146,6 @@ struct parser {
 static int parse_word(struct parser *p);
 static int parse_binary(struct parser *p, unsigned precedence);
 
-static int no_memory(struct parser *p)
-{
-	return error_set(p->error, ENOMEM, "out of memory");
-}
-
 static int enter(struct parser *p)
 {
 	if (++p->levels > EXPR_MAX_LEVELS)
@@ -163,8 +158,7 @@ static int emit(struct parser *p, struct expr_step step)
 {
 	struct expr *x = p->x;
 
-	if (array_room(&x->step, x->n_steps, sizeof(*x->step)))
-		return no_memory(p);
+	memory_room(&x->step, x->n_steps, sizeof(*x->step));
 	x->step[x->n_steps++] = step;
 	p->depth = p->depth + 1 - expr_ops[step.op].operands;
 	if (p->depth > EXPR_MAX_DEPTH)
@@ -180,42 +174,26 @@ static int emit_op(struct parser *p, enum expr_op op)
 	return emit(p, (struct expr_step){ .op = op });
 }
 
-static int add_input(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t column,
-		     uint32_t *place)
+static uint32_t add_input(struct expr *x, const char *name, const char *by, enum expr_aspect aspect, size_t column)
 {
-	struct expr *x = p->x;
-	struct expr_input *input;
-
-	if (array_room(&x->input, x->n_inputs, sizeof(*x->input)))
-		return no_memory(p);
-	input = &x->input[x->n_inputs];
-	*input = (struct expr_input){ .name = strdup(name), .aspect = aspect, .column = (uint32_t)column };
-	input->by = by ? strdup(by) : NULL;
-	*place = (uint32_t)x->n_inputs++;
-	if (!input->name || (by && !input->by))
-		return no_memory(p);
-	return 0;
+	memory_room(&x->input, x->n_inputs, sizeof(*x->input));
+	x->input[x->n_inputs] = (struct expr_input){ .name = memory_text(name),
+						     .by = by ? memory_text(by) : NULL,
+						     .aspect = aspect,
+						     .column = (uint32_t)column };
+	return (uint32_t)x->n_inputs++;
 }
 
 static int emit_input_by(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t column)
 {
-	struct buf key = BUF_INIT;
+	SCOPED(scoped_free)
+	char *key = memory_format("%c%s%s%s", 'a' + (char)aspect, name, by ? "\n" : "", by ? by : "");
 	uint32_t place = 0;
-	int err;
 
-	buf_addch(&key, (char)('a' + aspect));
-	buf_addstr(&key, name);
-	if (by)
-		buf_printf(&key, "\n%s", by);
-	err = key.err;
-	if (!err && !names_get(&p->known, buf_str(&key), &place)) {
-		err = add_input(p, name, by, aspect, column, &place);
-		if (!err)
-			err = names_set(&p->known, buf_str(&key), place);
+	if (!names_get(&p->known, key, &place)) {
+		place = add_input(p->x, name, by, aspect, column);
+		memory_done(names_set(&p->known, key, place));
 	}
-	buf_release(&key);
-	if (err)
-		return no_memory(p);
 	return emit(p, (struct expr_step){ .op = OP_INPUT, .input = place });
 }
 
@@ -298,15 +276,15 @@ static int scan_id(struct lexer *l, size_t start, size_t *end)
 	if (section)
 		return error_set(l->error, EINVAL, "column %zu: the '@' here has no closing '@'", open + 1);
 	*end = i;
-	return l->word.err;
+	memory_whole(&l->word);
+	return 0;
 }
 
 /* perf accepts "5." and ".5"; parse_double() needs digits on both sides. */
 static int scan_number(struct lexer *l, size_t start, size_t len)
 {
 	const char *text = l->text + start;
-	struct buf copy = BUF_INIT;
-	int err;
+	SCOPED(buf_release) struct buf copy = BUF_INIT;
 
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '.' && (i == 0 || !is_digit(text[i - 1])))
@@ -315,11 +293,8 @@ static int scan_number(struct lexer *l, size_t start, size_t len)
 		if (text[i] == '.' && (i + 1 == len || !is_digit(text[i + 1])))
 			buf_addch(&copy, '0');
 	}
-	err = copy.err ? copy.err : parse_double(buf_str(&copy), &l->number);
-	buf_release(&copy);
-	if (err == -ENOMEM)
-		return error_set(l->error, ENOMEM, "out of memory");
-	if (err)
+	memory_whole(&copy);
+	if (parse_double(buf_str(&copy), &l->number))
 		return error_set(l->error, EINVAL, "column %zu: %.*s is too large for a number", start + 1,
 				 (int)(len < 40 ? len : 40), text);
 	return 0;
@@ -341,7 +316,8 @@ static int scan_literal(struct lexer *l, size_t start)
 		return error_set(l->error, EINVAL, "column %zu: a name must follow '#'", start + 1);
 	l->kind = TOKEN_LITERAL;
 	l->at = i;
-	return l->word.err;
+	memory_whole(&l->word);
+	return 0;
 }
 
 /* The values on the stack at a step, and where their steps begin. */
@@ -430,8 +406,8 @@ static int parse_id(struct parser *p, char **name)
 {
 	if (p->lex.kind != TOKEN_ID || (p->lex.plain && lexer_is_keyword(buf_str(&p->lex.word))))
 		return unexpected(p, "the name of a counter");
-	*name = strdup(buf_str(&p->lex.word));
-	return *name ? lexer_next(&p->lex) : no_memory(p);
+	*name = memory_text(buf_str(&p->lex.word));
+	return lexer_next(&p->lex);
 }
 
 /* seconds(x,y), after the opening parenthesis. */
@@ -622,9 +598,7 @@ static int parse_word(struct parser *p)
 		err = lexer_next(&p->lex);
 		return err ? err : emit(p, (struct expr_step){ .op = OP_NUMBER, .number = value_of(NAN) });
 	}
-	word = strdup(buf_str(&p->lex.word));
-	if (!word)
-		return no_memory(p);
+	word = memory_text(buf_str(&p->lex.word));
 	err = lexer_next(&p->lex);
 	if (err || !plain || !at_mark(p, '(')) {
 		if (!err && plain && lexer_is_keyword(word))
@@ -667,16 +641,12 @@ int expr_parse(struct expr **x, const char *text, struct error *e)
 	*x = NULL;
 	if (p.lex.len > EXPR_MAX_TEXT)
 		return error_set(e, E2BIG, "the expression is longer than %d characters", EXPR_MAX_TEXT);
-	p.x = calloc(1, sizeof(*p.x));
-	if (!p.x)
-		return no_memory(&p);
+	p.x = memory_new(1, sizeof(*p.x));
 	err = lexer_next(&p.lex);
 	if (!err)
 		err = parse_if(&p);
 	if (!err && p.lex.kind != TOKEN_END)
 		err = unexpected(&p, "an operator or the end");
-	if (err == -ENOMEM)
-		no_memory(&p);
 	buf_release(&p.lex.word);
 	names_release(&p.known);
 	if (err) {
@@ -797,11 +767,9 @@ static void drop_inputs(struct expr *x, uint32_t *place)
 int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx)
 {
 	struct part stack[EXPR_MAX_DEPTH];
-	SCOPED(scoped_free) uint32_t *place = malloc((x->n_inputs + 1) * sizeof(*place));
+	SCOPED(scoped_free) uint32_t *place = memory_new(x->n_inputs, sizeof(*place));
 	size_t top = 0, n = 0;
 
-	if (!place)
-		return -ENOMEM;
 	for (size_t i = 0; i < x->n_steps; i++) {
 		struct expr_step s = x->step[i];
 		struct part p = { .start = n };
@@ -1269,21 +1237,17 @@ static bool replacement_fits(const struct expr *x, const char *const *replacemen
 int expr_print_replaced(const struct expr *x, const char *const *replacement, struct buf *out)
 {
 	struct printer p = { .x = x, .replacement = replacement, .out = out };
-	SCOPED(scoped_free) size_t *stack = calloc(x->depth, sizeof(*stack));
+	SCOPED(scoped_free) size_t *stack = memory_new(x->depth, sizeof(*stack));
 
 	if (!replacement_fits(x, replacement))
 		return -E2BIG;
-	p.child = calloc(x->n_steps, sizeof(*p.child));
+	p.child = memory_new(x->n_steps, sizeof(*p.child));
 	/* Each step is pushed at most once and adds at most eight pieces. The stack is explicit because `1+1+1+...`
 	 * nests to the left as deep as it is long. */
-	p.item = calloc(x->n_steps * 8 + 1, sizeof(*p.item));
-	if (stack && p.child && p.item) {
-		find_children(&p, stack);
-		push_step(&p, x->n_steps - 1, PRECEDENCE_IF);
-		print_items(&p);
-	} else if (!out->err) {
-		out->err = -ENOMEM;
-	}
+	p.item = memory_new(x->n_steps * 8 + 1, sizeof(*p.item));
+	find_children(&p, stack);
+	push_step(&p, x->n_steps - 1, PRECEDENCE_IF);
+	print_items(&p);
 	free(p.child);
 	free(p.item);
 	return 0;

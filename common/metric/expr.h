@@ -79,15 +79,14 @@ struct expr_input {
 
 struct expr;
 
-/* Parses all of `text`. 0, -EINVAL with a message that names the column, -E2BIG beyond 1,000,000 characters or 200
- * levels, or -ENOMEM. */
+/* Parses all of `text`. 0, -EINVAL with a message that names the column, or -E2BIG beyond 1,000,000 characters or 200
+ * levels. */
 int expr_parse(struct expr **x, const char *text, struct error *e);
 void expr_free(struct expr *x);
 /* The distinct inputs (name and aspect), in order of first appearance. */
 const struct expr_input *expr_inputs(const struct expr *x, size_t *n);
 /* Drops what literals decide: the branch of an `if` that is never taken, the other side of 0 & or 1 |, and inputs
- * that occur nowhere else. literal() looks one up by its name in lower case without '#'; false: not known. 0 or
- * -ENOMEM. */
+ * that occur nowhere else. literal() looks one up by its name in lower case without '#'; false: not known. 0. */
 int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx);
 /*
  * The value with input[i] for expr_inputs()[i]. A missing value follows perf's rules for NaN, and keeps the reason of

@@ -41,16 +41,6 @@ struct builder {
 
 #define MAX_PARAMETER 1024 /* chips, or cores of one, for which a metric is repeated */
 
-/* As expr_parse(), which has memory. */
-static int bind_parse(struct expr **x, const char *text, struct error *e)
-{
-	int err = expr_parse(x, text, e);
-
-	if (err == -ENOMEM)
-		memory_ends(ENOMEM);
-	return err;
-}
-
 static void release_metric(struct bound_metric *m)
 {
 	expr_free(m->expr);
@@ -592,7 +582,7 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	enum pm_kind kind = PM_KINDS;
 	size_t n;
 
-	if (bind_parse(&m->expr, text, x->error))
+	if (expr_parse(&m->expr, text, x->error))
 		return error_prefix(x->error, "metric %s", m->name);
 	memory_done(expr_fold(m->expr, lasting_literal, x));
 	in = expr_inputs(m->expr, &n);
@@ -726,7 +716,7 @@ static bool bind_one_threshold(struct builder *x, struct bound_metric *m, const 
 	struct expr *expr;
 	size_t n;
 
-	if (bind_parse(&expr, text, NULL))
+	if (expr_parse(&expr, text, NULL))
 		return false;
 	in = expr_inputs(expr, &n);
 	t = m->threshold = memory_new(1, sizeof(*t));
@@ -854,7 +844,7 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 	const struct expr_input *in;
 	struct expr *parsed;
 	size_t n;
-	int err = bind_parse(&parsed, row->expr, x->error);
+	int err = expr_parse(&parsed, row->expr, x->error);
 
 	if (err)
 		return error_prefix(x->error, "metric %s", row->name);
@@ -1231,7 +1221,7 @@ static uint16_t why_unfed(const struct builder *x, const char *formula)
 	uint16_t why = PM_OK;
 	size_t n;
 
-	if (bind_parse(&expr, formula, NULL))
+	if (expr_parse(&expr, formula, NULL))
 		return PM_OK;
 	in = expr_inputs(expr, &n);
 	for (size_t i = 0; i < n && why != PM_REASON_NO_PERMISSION; i++) {
