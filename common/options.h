@@ -80,6 +80,6 @@ void options_common_release(struct options_common *common);
 /* Whether to use colors on a descriptor: by --color, then NO_COLOR and TERM=dumb, then whether it is a terminal. */
 bool options_use_color(const struct options_common *common, int fd);
 
-/* The nearest of the n names (up to a NULL entry if n is SIZE_MAX) to a word that is none of them, for "did you mean";
- * NULL if none is near. */
+/* The nearest of the n names (up to a NULL entry if n is SIZE_MAX) to a word that is none of them, for "did you
+ * mean"; NULL if none is near. */
 const char *options_nearest(const char *word, const char *const *names, size_t n);

@@ -78,7 +78,8 @@ typedef int (*event_tracepoint_fn)(void *arg, const char *system, const char *na
 
 /* Frees the contents, not the struct. */
 void event_pmu_release(struct event_pmu *pmu);
-/* The event of a name of that many bytes, in capitals or not, and the text of a format; NULL: it has none, or there is no PMU. */
+/* The event of a name of that many bytes, in capitals or not, and the text of a format; NULL: it has none, or there
+ * is no PMU. */
 const struct event_alias *event_pmu_alias(const struct event_pmu *pmu, const char *name, size_t len);
 const char *event_pmu_format(const struct event_pmu *pmu, const char *name);
 
