@@ -519,64 +519,55 @@ static int load_dir(struct vendor_docs *d, const char *path, bool only_standard,
 	return err;
 }
 
-int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct error *e)
+int vendor_map_read(const char *path, struct buf *text, struct error *e)
 {
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-	char map[PATH_MAX], *all, *line;
-	int err;
+	char map[PATH_MAX];
 
 	snprintf(map, sizeof(map), "%s/mapfile.csv", path);
-	err = file_read(map, &text, e);
-	all = (char *)(uintptr_t)buf_str(&text);
+	return file_read(map, text, e);
+}
+
+bool vendor_map_next(char **at, struct vendor_map *row)
+{
 	/* Lines are "pattern,version,folder or file,type"; Intel's continue with "0x20,0x000001,Atom". */
-	while (!err && (line = strsep(&all, "\n"))) {
-		struct vendor_map row = { .pattern = line };
+	for (char *line; (line = strsep(at, "\n"));) {
 		char *rest = line + strcspn(line, ",\r");
 
+		*row = (struct vendor_map){ .pattern = line };
 		if (line[0] == '#' || *rest != ',')
 			continue;
 		*rest++ = '\0';
 		(void)strsep(&rest, ",");
-		row.name = rest ? strsep(&rest, ",\r\n") : NULL;
-		row.type = rest ? strsep(&rest, ",\r\n") : "";
+		row->name = rest ? strsep(&rest, ",\r") : NULL;
+		row->type = rest ? strsep(&rest, ",\r") : "";
 		for (int i = 0; i < 2; i++)
-			(void)strsep(&rest, ",\r\n");
-		row.pmu = !rest                         ? NULL :
-			  !strncmp(rest, "Core", 4)     ? "cpu_core" :
-			  !strncmp(rest, "Atom", 4)     ? "cpu_atom" :
-			  !strncmp(rest, "LowPower", 8) ? "cpu_lowpower" :
-							  NULL;
-		if (row.name)
-			err = each(arg, &row);
+			(void)strsep(&rest, ",\r");
+		row->pmu = !rest                         ? NULL :
+			   !strncmp(rest, "Core", 4)     ? "cpu_core" :
+			   !strncmp(rest, "Atom", 4)     ? "cpu_atom" :
+			   !strncmp(rest, "LowPower", 8) ? "cpu_lowpower" :
+							   NULL;
+		if (row->name)
+			return true;
 	}
-	return err;
-}
-
-struct looking {
-	const char *path, *cpuid;
-	char *dir; /* of PATH_MAX bytes */
-};
-
-static int look_at(void *arg, const struct vendor_map *row)
-{
-	struct looking *l = arg;
-
-	if (!l->cpuid || !vendor_is_cpu(row->pattern, l->cpuid))
-		return 0;
-	snprintf(l->dir, PATH_MAX, "%s/%s", l->path, row->name);
-	return 1;
+	return false;
 }
 
 /* Returns 0 and the directory, or -errno. */
 static int look_up(const char *path, const char *cpuid, char *dir, struct error *e)
 {
-	struct looking l = { path, cpuid, dir };
-	int err = vendor_map_each(path, look_at, &l, e);
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	struct vendor_map row;
+	int err = vendor_map_read(path, &text, e);
 
-	if (err)
-		return err > 0 ? 0 : err;
-	return error_set(e, ENOENT, "%s/mapfile.csv has no line for this CPU (%s); name the directory of a CPU", path,
-			 cpuid ? cpuid : "whose id is not known");
+	for (char *at = (char *)(uintptr_t)buf_str(&text); !err && vendor_map_next(&at, &row);)
+		if (cpuid && vendor_is_cpu(row.pattern, cpuid)) {
+			snprintf(dir, PATH_MAX, "%s/%s", path, row.name);
+			return 0;
+		}
+	return err ? err :
+		     error_set(e, ENOENT, "%s/mapfile.csv has no line for this CPU (%s); name the directory of a CPU",
+			       path, cpuid ? cpuid : "whose id is not known");
 }
 
 /* One that exists but cannot be read counts: the error matters. */

@@ -47,6 +47,7 @@ struct vendor_map {
 	const char *pattern, *name, *type;
 	const char *pmu; /* the PMU of the kind of cores, from Intel's word for it; NULL: all */
 };
-/* Calls each() for every line, until it returns non-zero; returns that, 0, or -errno if the file cannot be read. */
-typedef int (*vendor_map_fn)(void *arg, const struct vendor_map *row);
-int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct error *e);
+/* Reads it. 0 or -errno. */
+int vendor_map_read(const char *folder, struct buf *text, struct error *e);
+/* The next line of the text at *at, which is cut up; false: there is none. */
+bool vendor_map_next(char **at, struct vendor_map *row);

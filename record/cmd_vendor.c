@@ -117,9 +117,8 @@ static int add_path(struct vendor *v, const char *set, const char *pattern, cons
 	return err;
 }
 
-static int add_map_row(void *arg, const struct vendor_map *row)
+static int add_map_row(struct vendor *v, const struct vendor_map *row)
 {
-	struct vendor *v = arg;
 	char path[4096], family[64];
 	struct stat st;
 	const char *name = row->name + strspn(row->name, "/");
@@ -147,6 +146,17 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 		 !strcmp(row->type, "core") ? "-core" :
 					      "");
 	return add_path(v, family, row->pattern, path, row->pmu);
+}
+
+static int add_map(struct vendor *v)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	struct vendor_map row;
+	int err = vendor_map_read(v->folder, &text, v->error);
+
+	for (char *at = (char *)(uintptr_t)buf_str(&text); !err && vendor_map_next(&at, &row);)
+		err = add_map_row(v, &row);
+	return err;
 }
 
 /* A file of Arm's telemetry, which says whose it is. */
@@ -201,7 +211,7 @@ static int import_entry(struct vendor *v, FTS *tree, FTSENT *f)
 	f->fts_number = mapped || vendor_folder_is_mapped(f->fts_path);
 	v->folder = f->fts_path;
 	if (f->fts_number && !mapped)
-		return vendor_map_each(v->folder, add_map_row, v, v->error);
+		return add_map(v);
 	return mapped && !strcmp(f->fts_name, "sys") ? add_path(v, "boards", "0x[0-9a-f]+", f->fts_path, NULL) : 0;
 }
 

@@ -86,33 +86,15 @@ const char *vendor_events_pmu(const char *unit, char *text, size_t size)
 	static const struct {
 		const char *unit, *pmu;
 	} pmus[] = {
-		{ "CBO", "uncore_cbox" },
-		{ "QPI LL", "uncore_qpi" },
-		{ "SBO", "uncore_sbox" },
-		{ "iMPH-U", "uncore_arb" },
-		{ "NCU", "uncore_clock" },
-		{ "UPI LL", "uncore_upi" },
-		{ "CPU-M-CF", "cpum_cf" },
-		{ "CPU-M-SF", "cpum_sf" },
-		{ "PAI-CRYPTO", "pai_crypto" },
-		{ "PAI-EXT", "pai_ext" },
-		{ "hisi_sicl,cpa", "hisi_sicl,cpa" },
-		{ "hisi_sccl,ddrc", "hisi_sccl,ddrc" },
-		{ "hisi_sccl,hha", "hisi_sccl,hha" },
-		{ "hisi_sccl,l3c", "hisi_sccl,l3c" },
-		{ "imx8_ddr", "imx8_ddr" },
-		{ "imx9_ddr", "imx9_ddr" },
-		{ "L3PMC", "amd_l3" },
-		{ "DFPMC", "amd_df" },
+		{ "CBO", "uncore_cbox" },   { "QPI LL", "uncore_qpi" }, { "SBO", "uncore_sbox" },
+		{ "iMPH-U", "uncore_arb" }, { "NCU", "uncore_clock" },  { "UPI LL", "uncore_upi" },
+		{ "CPU-M-CF", "cpum_cf" },  { "CPU-M-SF", "cpum_sf" },  { "PAI-CRYPTO", "pai_crypto" },
+		{ "PAI-EXT", "pai_ext" },   { "L3PMC", "amd_l3" },      { "DFPMC", "amd_df" },
 		{ "UMCPMC", "amd_umc" },
-		{ "cpu_core", "cpu_core" },
-		{ "cpu_atom", "cpu_atom" },
-		{ "cpu_lowpower", "cpu_lowpower" },
-		{ "ali_drw", "ali_drw" },
-		{ "arm_cmn", "arm_cmn" },
-		{ "software", "software" },
-		{ "tool", "tool" },
 	};
+	static const char same[] =
+		"hisi_sicl,cpa hisi_sccl,ddrc hisi_sccl,hha hisi_sccl,l3c imx8_ddr imx9_ddr cpu_core "
+		"cpu_atom cpu_lowpower ali_drw arm_cmn software tool";
 	size_t n;
 
 	if (!unit || !strcasecmp(unit, "core") || !strcmp(unit, "default_core"))
@@ -120,6 +102,8 @@ const char *vendor_events_pmu(const char *unit, char *text, size_t size)
 	for (size_t i = 0; i < sizeof(pmus) / sizeof(pmus[0]); i++)
 		if (!strcmp(unit, pmus[i].unit))
 			return pmus[i].pmu;
+	if (parse_is_among(same, unit, strlen(unit)))
+		return unit;
 	n = (size_t)snprintf(text, size, "uncore_%s", unit);
 	for (size_t i = 0; i < n && i + 1 < size; i++)
 		text[i] = (char)tolower((unsigned char)text[i]);
