@@ -1424,7 +1424,9 @@ static bool feed_track(struct replay *r, uint32_t track, const struct column *c,
 		feed_joint(r, track, c, row, end, closes, joint);
 		return true;
 	}
-	plain = track_take(t, c, row, end, closes, results_of(r, track), r->rows, counts_of(r, track));
+	/* Without a place for results no row ends an interval. */
+	plain = track_take(t, c, row, end, closes, r->placed ? results_of(r, track) : NULL, r->rows,
+			   r->placed ? counts_of(r, track) : NULL);
 	r->losses |= t->loss != NULL;
 	return plain;
 }

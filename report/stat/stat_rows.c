@@ -721,7 +721,7 @@ static void make_rows(struct stat_sheet *s, const struct place *place, uint32_t 
 		memory_room(&s->row, s->n_rows, sizeof(*s->row));
 		s->row[s->n_rows++] = (struct stat_row){ .place = sorted[i] };
 	}
-	if (s->aggr == STAT_NONE)
+	if (s->aggr == STAT_NONE && s->n_rows)
 		qsort(s->row, s->n_rows, sizeof(*s->row), by_cpu);
 	s->row_at = memory_new(s->n_rows, sizeof(*s->row_at));
 	for (uint32_t i = 0; i < s->n_rows; i++) {
