@@ -19,6 +19,12 @@ static void add_text(struct cbor_fields *f, unsigned key, const char *text)
 	cbor_add_text(f->out, text, strlen(text));
 }
 
+static void add_value(struct cbor_fields *f, unsigned key, const struct pm_value *v)
+{
+	cbor_field(f, key);
+	cbor_add_value(f->out, v);
+}
+
 static void add_attrs(struct cbor_fields *f, unsigned key, const struct pm_map *attrs)
 {
 	if (!attrs->n)
@@ -376,9 +382,9 @@ static void encode_probe(struct buf *out, const struct pm_probe *p)
 	struct cbor_fields f = cbor_fields(out);
 
 	add_text(&f, PROBE_SOURCE, p->source);
-	add_text(&f, PROBE_WHAT, p->what);
-	if (p->hint)
-		add_text(&f, PROBE_HINT, p->hint);
+	add_value(&f, PROBE_WHAT, &p->what);
+	if (pm_remark_code(&p->hint))
+		add_value(&f, PROBE_HINT, &p->hint);
 	cbor_field_uint(&f, PROBE_REASON, p->reason);
 	add_attrs(&f, PROBE_ATTRS, &p->attrs);
 }
@@ -796,6 +802,15 @@ static void take_attrs(struct cbor *c, struct pm_map *attrs)
 	cbor_value_map(c, attrs, ATTRS_DEPTH);
 }
 
+/* Releases what *v held; the caller owns what it holds now. */
+static void take_remark(struct cbor *c, struct pm_value *v)
+{
+	pm_value_release(v);
+	cbor_value(c, v, 1);
+	if (!c->err && !pm_remark_code(v))
+		cbor_fail(c, PM_RULE_VALUES);
+}
+
 static void add_probe(struct decoding *d, bool known)
 {
 	struct pm_probe p = { 0 };
@@ -808,10 +823,10 @@ static void add_probe(struct decoding *d, bool known)
 			take_text(&d->c, &p.source);
 			break;
 		case PROBE_WHAT:
-			take_text(&d->c, &p.what);
+			take_remark(&d->c, &p.what);
 			break;
 		case PROBE_HINT:
-			take_text(&d->c, &p.hint);
+			take_remark(&d->c, &p.hint);
 			break;
 		case PROBE_REASON:
 			p.reason = (uint16_t)take_u32(&d->c, UINT16_MAX);
@@ -825,7 +840,7 @@ static void add_probe(struct decoding *d, bool known)
 			break;
 		}
 	}
-	if (!p.source || !p.what || !has_reason)
+	if (!p.source || !pm_remark_code(&p.what) || !has_reason)
 		cbor_fail(&d->c, PM_RULE_REQUIRED);
 	if (!d->c.err && !known) {
 		int err = pm_model_add_probe(d->m, &p);

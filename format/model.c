@@ -26,19 +26,17 @@ void pm_model_init(struct pm_model *m)
 void pm_probe_release(struct pm_probe *p)
 {
 	free(p->source);
-	free(p->what);
-	free(p->hint);
+	pm_value_release(&p->what);
+	pm_value_release(&p->hint);
 	pm_map_release(&p->attrs);
 	*p = (struct pm_probe){ 0 };
 }
 
 int pm_probe_copy(struct pm_probe *to, const struct pm_probe *from)
 {
-	*to = (struct pm_probe){ .source = copy_text(from->source),
-				 .what = copy_text(from->what),
-				 .hint = from->hint ? copy_text(from->hint) : NULL,
-				 .reason = from->reason };
-	if (to->source && to->what && (!from->hint || to->hint) && !pm_map_copy(&to->attrs, &from->attrs))
+	*to = (struct pm_probe){ .source = copy_text(from->source), .reason = from->reason };
+	if (to->source && pm_remark_code(&from->what) && !pm_value_copy(&to->what, &from->what) &&
+	    !pm_value_copy(&to->hint, &from->hint) && !pm_map_copy(&to->attrs, &from->attrs))
 		return 0;
 	pm_probe_release(to);
 	return -ENOMEM;
@@ -217,7 +215,7 @@ int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
 
 int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p)
 {
-	uint64_t size = sizeof(*p) + (p->what ? strlen(p->what) : 0) + model_map_size(&p->attrs) + 64;
+	uint64_t size = sizeof(*p) + model_value_size(&p->what) + model_map_size(&p->attrs) + 64;
 	int err = model_grow(m, &m->probe, m->n_probes, PM_MAX_PROBES, sizeof(*p), size);
 
 	if (!err)
@@ -857,13 +855,26 @@ const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const 
 	return m->index.counter_slots ? pm_model_counter(m, *find_slot(m, name)) : NULL;
 }
 
-const char *pm_model_probe_name(const struct pm_model *m, const struct pm_probe *p)
+const struct pm_counter *pm_model_probe_counter(const struct pm_model *m, const struct pm_probe *p)
 {
-	const struct pm_counter *c = strcmp(p->source, "perf") ? NULL : pm_model_counter_named(m, p->what);
+	const struct pm_value *v = &p->what;
+
+	if (strcmp(p->source, "perf") || pm_remark_code(v) != PM_REMARK_EVENTS || v->array.n != 2 ||
+	    v->array.item[1].kind != PM_VALUE_TEXT)
+		return NULL;
+	return pm_model_counter_named(m, v->array.item[1].str.data);
+}
+
+void pm_model_probe_text(const struct pm_model *m, const struct pm_probe *p, struct buf *out)
+{
+	const struct pm_counter *c = pm_model_probe_counter(m, p);
 	size_t len = c && c->display ? strlen(c->display) : 0;
 
 	/* "cycles#2" is the second of that name. */
-	return len && (strncmp(p->what, c->display, len) || p->what[len] != '#') ? c->display : p->what;
+	if (len && (strncmp(c->name, c->display, len) || c->name[len] != '#'))
+		buf_addstr(out, c->display);
+	else
+		pm_remark_text(out, &p->what);
 }
 
 bool pm_counters_measure_alike(const struct pm_counter *a, const struct pm_counter *b)

@@ -16,6 +16,7 @@
 #include "common/buf.h"
 #include "common/cpulist.h"
 #include "common/names.h"
+#include "format/remark.h"
 #include "format/value.h"
 
 #define PM_NONE UINT32_MAX /* a CPU or topology number that is unknown or does not apply */
@@ -345,9 +346,9 @@ const char *pm_reason_text(uint16_t reason);
 
 /* What was refused or absent before sampling began. */
 struct pm_probe {
-	char *source; /* owned */
-	char *what;   /* owned: an event, a path, a register */
-	char *hint;   /* owned or NULL: the command or setting that would permit it */
+	char *source;         /* owned */
+	struct pm_value what; /* a remark (remark.h): an event, a path, a register */
+	struct pm_value hint; /* a remark: the command or setting that would permit it; U64 0: none */
 	uint16_t reason;
 	struct pm_map attrs;
 };
@@ -397,7 +398,7 @@ enum pm_event_type {
 	X(PM_EVENT_KEY_SYSTEM_NS, 12, U64, "system_ns") \
 	X(PM_EVENT_KEY_MAXRSS, 13, U64, "maxrss") /* bytes */ \
 	X(PM_EVENT_KEY_RUSAGE, 14, ARRAY, "rusage") /* of u64: minflt majflt inblock oublock nvcsw nivcsw */ \
-	X(PM_EVENT_KEY_NOTE, 15, TEXT, "note") /* text by the recorder */ \
+	X(PM_EVENT_KEY_NOTE, 15, ARRAY, "note") /* a remark (remark.h) */ \
 	X(PM_EVENT_KEY_ELAPSED_NS, 16, U64, "elapsed_ns") /* the child's elapsed time by CLOCK_MONOTONIC */ \
 	X(PM_EVENT_KEY_COUNTER, 17, U64, "counter") /* id of the counter that was enabled or disabled */ \
 	X(PM_EVENT_KEY_TEXT, 200, TEXT, "text") /* a marker's text */ \
@@ -597,8 +598,10 @@ void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx, bool 
 /* NULL if there is none. Valid until the model changes. */
 const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id);
 const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const char *name);
-/* What could not be recorded: its counter's display name, or the name where that is one of several such. */
-const char *pm_model_probe_name(const struct pm_model *m, const struct pm_probe *p);
+/* The counter of an event that could not be recorded; NULL: none. */
+const struct pm_counter *pm_model_probe_counter(const struct pm_model *m, const struct pm_probe *p);
+/* Appends what could not be recorded: its counter's display name, or the name where that is one of several such. */
+void pm_model_probe_text(const struct pm_model *m, const struct pm_probe *p, struct buf *out);
 const struct pm_instance *pm_model_instance(const struct pm_model *m, uint32_t id);
 const struct pm_group *pm_model_group(const struct pm_model *m, uint32_t id);
 const struct pm_value *pm_model_string(const struct pm_model *m, uint32_t id);

@@ -62,17 +62,22 @@ static bool denied(uint16_t reason)
 static void print_probe(const struct doctor *d, uint32_t i, bool absent, struct buf *out)
 {
 	const struct pm_probe *p = &d->model.probe[i];
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	const char *what;
 	unsigned more = 0;
-	size_t len = strlen(p->what);
+	size_t len;
 
+	pm_remark_text(&text, &p->what);
+	what = buf_str(&text);
+	len = strlen(what);
 	/* A list of events is for `info`: what helps stands in the next column. */
 	for (size_t k = 0; len > WHAT_MAX && k < len; k++)
-		if (k >= WHAT_MAX / 2 && p->what[k] == ',' && p->what[k + 1] == ' ')
+		if (k >= WHAT_MAX / 2 && what[k] == ',' && what[k + 1] == ' ')
 			len = k + 1;
 	for (uint32_t k = i + 1; k < d->model.n_probes; k++)
 		more += !strcmp(d->model.probe[k].source, p->source) && d->model.probe[k].reason == p->reason;
-	text_escape(out, p->what, len);
-	if (p->what[len])
+	text_escape(out, what, len);
+	if (what[len])
 		buf_addstr(out, " ...");
 	if (more && !d->options.run.verbose)
 		buf_printf(out, " and %u more", more);
@@ -91,7 +96,7 @@ static void examine(const struct doctor *d, const struct source *s, struct table
 {
 	unsigned values = count_values(d, s);
 	bool any_denied = false, lacks = false, first = true;
-	SCOPED(buf_release) struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT, cure = BUF_INIT;
 	const char *state;
 
 	for (uint32_t i = 0; i < d->model.n_probes; i++)
@@ -118,7 +123,11 @@ static void examine(const struct doctor *d, const struct source *s, struct table
 			continue;
 		buf_clear(&text);
 		print_probe(d, i, !values && !any_denied, &text);
-		row(t, first ? s->ops->name : "", first ? state : "", buf_str(&text), p->hint);
+		buf_clear(&cure);
+		if (pm_remark_code(&p->hint))
+			pm_remark_text(&cure, &p->hint);
+		row(t, first ? s->ops->name : "", first ? state : "", buf_str(&text),
+		    cure.len ? buf_str(&cure) : NULL);
 		first = false;
 	}
 }

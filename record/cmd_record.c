@@ -127,8 +127,12 @@ static void recorder_tell_refused(struct recorder *r)
 
 	/* A name on the command line that has no rows would not be missed. */
 	for (uint32_t i = 0; r->joined && r->joined->says && i < m->n_probes; i++)
-		if (m->probe[i].reason == PM_REASON_GONE && !strncmp(m->probe[i].what, "cgroup ", 7))
-			fprintf(stderr, "perf stat: there is no %s\n", m->probe[i].what);
+		if (pm_remark_code(&m->probe[i].what) == PM_REMARK_CGROUP_GONE) {
+			buf_clear(&text);
+			pm_remark_text(&text, &m->probe[i].what);
+			fprintf(stderr, "perf stat: there is no %s\n", buf_str(&text));
+		}
+	buf_clear(&text);
 	if (r->options->run.quiet)
 		return;
 	refused_print(&r->session.model, r->options->run.verbose, &text);

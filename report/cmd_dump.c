@@ -179,8 +179,12 @@ static void map(struct dump *d, const struct pm_map *m, const struct pm_key_row 
 {
 	char key[16];
 
-	for (uint32_t i = 0; i < m->n; i++)
-		value(d, key_name(rows, m->field[i].key, key), &m->field[i].value);
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct pm_value made;
+
+		value(d, key_name(rows, m->field[i].key, key), value_shown(rows, &m->field[i], &made));
+		pm_value_release(&made);
+	}
 }
 
 static void list(struct dump *d, const char *key, const uint32_t *v, uint32_t n)
@@ -251,15 +255,24 @@ static void group(struct dump *d, const struct pm_group *g)
 	end(d);
 }
 
+static void remark(struct dump *d, const char *key, const struct pm_value *v)
+{
+	struct buf b = BUF_INIT;
+
+	pm_remark_text(&b, v);
+	built(d, key, &b);
+}
+
 static void probe(struct dump *d, const struct pm_probe *p)
 {
 	char reason[16];
 
 	begin(d, "probe");
 	str(d, "source", p->source);
-	str(d, "what", p->what);
+	remark(d, "what", &p->what);
 	str(d, "reason", pm_reason_name(p->reason, reason));
-	str(d, "hint", p->hint);
+	if (pm_remark_code(&p->hint))
+		remark(d, "hint", &p->hint);
 	map(d, &p->attrs, NULL);
 	end(d);
 }

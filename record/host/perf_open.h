@@ -40,8 +40,8 @@ int perf_open_relaxed(union perf_attr *attr, struct perf_place at, int group_fd)
 
 /* pm_reason of an errno. */
 uint16_t perf_reason(int err);
-/* The cure: a sentence or command in `text`, or NULL. */
-const char *perf_hint(int err, const struct event *ev, const struct plan *p, char *text, size_t size);
+/* The cure. The caller owns it. */
+struct pm_value perf_remedy(int err, const struct event *ev, const struct plan *p);
 
 /* Whether the NMI watchdog holds a counter of each CPU. */
 bool perf_nmi_watchdog(const struct root *root);

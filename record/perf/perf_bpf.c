@@ -75,8 +75,7 @@ static int leader_begin(struct perf_source *s, struct plan *p, struct perf_group
 		if (path)
 			return error_set(e, why.number, "--bpf-attr-map: %s", why.text);
 		if (b->first)
-			err = plan_refused(p, PM_OK, NULL, "events are not shared with other recorders: %s",
-					   why.text);
+			err = plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_NOT_SHARED, why.text));
 	}
 	for (uint32_t k = 0; k < b->n && !err; k++) {
 		struct bpf_member *m = &b->member[k];
@@ -249,12 +248,12 @@ enum perf_way perf_way_of(const struct record_options *o, const struct event *ev
 	return o->perf.each_cgroup ? PERF_BY_CGROUP : PERF_BY_LEADER;
 }
 
-const char *perf_way_refuses(const struct record_options *o, const struct event *ev, int *err)
+unsigned perf_way_refuses(const struct record_options *o, const struct event *ev, int *err)
 {
 	if (!o->perf.bpf_programs || !ev->uncore)
-		return NULL;
+		return 0;
 	*err = EOPNOTSUPP;
-	return "without -b: it counts outside the cores, whatever runs on them";
+	return PM_REMEDY_NO_BPF;
 }
 
 /* ---- rows ---- */
@@ -519,7 +518,7 @@ int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 	err = any ? bpf_check(e) : 0;
 	if (err || !groups)
 		return err;
-	return plan_refused(p, PM_OK, NULL, "BPF counts events of a group one by one, not together");
+	return plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_BPF_ONE_BY_ONE));
 }
 
 /* Checks what options alone do not show: single events with the modifier. */

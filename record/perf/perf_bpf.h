@@ -24,8 +24,8 @@ enum perf_way { PERF_BY_READ, PERF_BY_PROGRAM, PERF_BY_LEADER, PERF_BY_CGROUP };
 
 /* How the event is to be counted. */
 enum perf_way perf_way_of(const struct record_options *o, const struct event *ev);
-/* Why it cannot be counted this way, as for pm_probe.hint, with the errno in *err; NULL: it can. */
-const char *perf_way_refuses(const struct record_options *o, const struct event *ev, int *err);
+/* What helps if it cannot be counted this way, with the errno in *err; 0: it can. */
+unsigned perf_way_refuses(const struct record_options *o, const struct event *ev, int *err);
 
 /* What all groups that BPF counts share; opaque. */
 struct perf_bpf;

@@ -196,8 +196,9 @@ static int add_each(struct perf_source *s, struct plan *p, struct error *e)
 
 		err = strpbrk(name, "{}[]()|*+?^$") ? add_matching(s, p, name, e) : add_cgroup(s, p, name, &index, e);
 		if (err == -ENOENT && (missing = err))
-			err = plan_refused(p, PM_REASON_GONE, NULL, "cgroup %.200s",
-					   plan_may_name(p->options, PM_INSTANCE_CGROUP) ? name : "");
+			err = plan_refused(p, PM_REASON_GONE, pm_remark(0),
+					   pm_remark(PM_REMARK_CGROUP_GONE,
+						     plan_may_name(p->options, PM_INSTANCE_CGROUP) ? name : ""));
 	}
 	if (!err && !s->n_cgroups && missing)
 		return missing;
@@ -222,15 +223,12 @@ static int tell_apart(struct perf_source *s, struct plan *p)
 
 		if (ev->group && i && ev->group == ev[-1].group && !told &&
 		    (e->first_cgroup != e[-1].first_cgroup || e->n_cgroups != e[-1].n_cgroups))
-			err = plan_refused(p, PM_OK, NULL,
-					   "%.100s and %.100s are in braces but in different cgroups: they are "
-					   "counted separately",
-					   ev[-1].name, ev->name);
+			err = plan_refused(p, PM_OK, pm_remark(0),
+					   pm_remark(PM_REMARK_CGROUPS_APART, ev[-1].name, ev->name));
 		if (told)
 			e->n_cgroups = e->first_cgroup = 0;
 		if (told && !err)
-			err = plan_refused(p, PM_OK, NULL, "%.100s counts the whole machine, whatever the cgroup",
-					   ev->name);
+			err = plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_CGROUP_WHOLE, ev->name));
 	}
 	return err;
 }

@@ -228,9 +228,10 @@ static int tell_notes(struct plan *p, struct buf *notes)
 {
 	int err = 0;
 
-	for (const char *line = buf_str(notes), *end; !err && *line; line = end + 1) {
+	for (char *line = (char *)buf_str(notes), *end; !err && *line; line = end + 1) {
 		end = strchr(line, '\n');
-		err = plan_refused(p, PM_OK, NULL, "%.*s", (int)(end - line), line);
+		*end = '\0';
+		err = plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_TEXT, line));
 	}
 	return err;
 }
@@ -351,7 +352,7 @@ static int add_default(void *arg, const struct event_pmu *pmu, const char *text,
 		return err;
 	event_error_plain(e);
 	perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
-	err = plan_refused(r->p, PM_REASON_NOT_SUPPORTED, NULL, "%s", e->text);
+	err = plan_refused(r->p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_TEXT, e->text));
 	*e = (struct error){ 0 };
 	return err;
 }
@@ -619,7 +620,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		err = restrict_rings(&s->set.event[i], o);
 		perf_attr_fill(&s->event[i].attr, &s->set.event[i]);
 		s->event[i].err = s->set.event[i].missing;
-		s->event[i].hint = perf_way_refuses(o, &s->set.event[i], &s->event[i].err);
+		s->event[i].remedy = perf_way_refuses(o, &s->set.event[i], &s->event[i].err);
 	}
 	return err;
 }

@@ -676,21 +676,20 @@ struct perf_start perf_start_of(const struct perf_source *s, const struct perf_g
 }
 
 /* Reports members that could not be opened where others of their group could, as with too few descriptors. */
-static int tell_missing(struct plan *p, const struct perf_row *row, const char *where)
+static int tell_missing(struct plan *p, const struct perf_row *row)
 {
-	char text[300];
-	int err = 0;
+	int cpu = row->at.cpu, err = 0;
 
 	for (uint32_t k = 0; k < row->n && row->n_open < row->n && !err; k++) {
 		const struct event *ev = row->group->member[k]->ev;
 
 		if (row->missing[k])
-			err = plan_refused(
-				p, row->missing[k],
-				row->missing[k] <= PM_REASON_ERRNO ?
-					NULL :
-					perf_hint(row->missing[k] - PM_REASON_ERRNO, ev, p, text, sizeof(text)),
-				"%s on %s", ev->name, where);
+			err = plan_refused(p, row->missing[k],
+					   row->missing[k] <= PM_REASON_ERRNO ?
+						   pm_remark(0) :
+						   perf_remedy(row->missing[k] - PM_REASON_ERRNO, ev, p),
+					   pm_remark(cpu < 0 ? PM_REMARK_EVENT_ON_TASK : PM_REMARK_EVENT_ON_CPU,
+						     ev->name, (unsigned)cpu));
 	}
 	return err;
 }
@@ -717,7 +716,8 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		    uint32_t instance, uint32_t cgroup, struct perf_row **out)
 {
 	struct perf_row *row = perf_row_new(g, at, instance);
-	char text[300], where[32];
+	unsigned remark = at.cpu < 0 ? (g->n > 1 ? PM_REMARK_GROUP_ON_TASK : PM_REMARK_EVENT_ON_TASK) :
+				       (g->n > 1 ? PM_REMARK_GROUP_ON_CPU : PM_REMARK_EVENT_ON_CPU);
 	int err;
 
 	*out = NULL;
@@ -725,10 +725,9 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		return -ENOMEM;
 	row->cgroup = cgroup;
 	err = perf_row_open(row, perf_start_of(s, g));
-	snprintf(where, sizeof(where), at.cpu < 0 ? "one of the tasks" : "CPU %d", at.cpu);
 	if (!err) {
 		*out = row;
-		return tell_missing(p, row, where);
+		return tell_missing(p, row);
 	}
 	/* On a CPU that lacks what others have, a member has no values: its part of a sum is missing. */
 	row->shut = is_shortage(err, at);
@@ -739,8 +738,8 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 	/* Among many threads some end while they are being listed. */
 	if (err == -ESRCH && p->options->perf.per_thread)
 		return 0;
-	return plan_refused(p, perf_reason(err), perf_hint(err, g->member[0]->ev, p, text, sizeof(text)),
-			    "%s%s on %s", g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
+	return plan_refused(p, perf_reason(err), perf_remedy(err, g->member[0]->ev, p),
+			    pm_remark(remark, g->member[0]->ev->name, (unsigned)at.cpu));
 }
 
 /* Opens the row of the group on a CPU, in one of its cgroups if it has any. */
@@ -888,5 +887,5 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 			revived++;
 			reopen(s, row);
 		}
-	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were briefly offline");
+	return err || !revived ? err : plan_note(p, revived, pm_remark(PM_REMARK_CPUS_WERE_AWAY));
 }

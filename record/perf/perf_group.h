@@ -36,7 +36,8 @@ struct perf_event {
 	uint32_t first_cgroup, n_cgroups; /* of the source's; n 0: not in cgroups */
 	int err;                          /* 0, or the positive errno that keeps it closed */
 	uint16_t reason;                  /* for err, if it is not what perf_reason() says */
-	const char *hint;                 /* for err, if it is not what perf_hint() says; "": nothing cures it */
+	unsigned remedy;                  /* for err, if it is not what perf_remedy() says */
+	bool incurable;                   /* nothing helps */
 	uint32_t counter;                 /* id; 0: not recorded */
 };
 

@@ -63,8 +63,10 @@ static int note_lines(struct metrics *m, const struct buf *lines)
 
 	for (const char *line = buf_str((struct buf *)(uintptr_t)lines); *line && !err;) {
 		size_t len = strcspn(line, "\n");
+		char text[400];
 
-		err = plan_refused(m->p, PM_REASON_FORMAT, NULL, "%.*s", (int)len, line);
+		snprintf(text, sizeof(text), "%.*s", (int)len, line);
+		err = plan_refused(m->p, PM_REASON_FORMAT, pm_remark(0), pm_remark(PM_REMARK_TEXT, text));
 		line += len + (line[len] == '\n');
 	}
 	return err;
@@ -895,8 +897,8 @@ static int find_events(struct metrics *m)
 			release_picked(&m->picked[i]);
 			if (is_elsewhere(m, one.row))
 				continue;
-			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, NULL, "metric %s: %s", one.row->display,
-					 e.text))
+			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
+					 pm_remark(PM_REMARK_METRIC, one.row->display, e.text)))
 				return metrics_no_memory(m);
 			continue;
 		}

@@ -217,9 +217,8 @@ int pci_map_record(const struct pci_map *m, struct plan *p)
 	case PCI_NO_SUCH:
 		return plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NOT_SUPPORTED, "pci.root_ports");
 	case PCI_NEEDS_ROOT:
-		err = plan_refused(p, PM_REASON_NO_PERMISSION, "run pmrec as root (CAP_SYS_ADMIN)",
-				   "which PCI device belongs to which root complex: only the first 64 bytes of "
-				   "configuration space can be read");
+		err = plan_refused(p, PM_REASON_NO_PERMISSION, pm_remark(PM_REMEDY_PCI_ROOT),
+				   pm_remark(PM_REMARK_PCI_CONFIG));
 		return err ? err :
 			     plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NO_PERMISSION, "pci.root_ports");
 	case PCI_KNOWN:
@@ -1115,12 +1114,13 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 		if (perf_row_count(g->row[0], k, &count, &enabled, &running) || !enabled)
 			continue;
 		if (!running)
-			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL,
-					    "%s never got a counter: others hold them, or %s", g->member[k]->ev->name,
-					    c && c->still ? c->still : "the unit is not in use");
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, pm_remark(0),
+					    pm_remark(PM_REMARK_NEVER_COUNTED, g->member[k]->ev->name,
+						      c && c->still ? c->still : "the unit is not in use"));
 		if (c && is_clock(g->member[k]) && !count)
-			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL, "%s: its clock does not run: %s",
-					    pmu->name, c->still ? c->still : "the unit is not in use");
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, pm_remark(0),
+					    pm_remark(PM_REMARK_CLOCK_STANDS, pmu->name,
+						      c->still ? c->still : "the unit is not in use"));
 	}
 	return 0;
 }
@@ -1413,11 +1413,8 @@ static bool has_cspmu(const struct perf_pmus *p)
 
 static int driver_missing(struct plan *plan, const struct pmu_class *c, const char *what)
 {
-	char hint[160];
-
-	snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s)", c->module, c->config);
-	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint,
-			    "%s: the firmware describes it, but no driver is bound", what);
+	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_MODULE, c->module, c->config),
+			    pm_remark(PM_REMARK_NO_DRIVER, what));
 }
 
 /* The first word in the titles of the classes that a machine with this processor should have; NULL: none. */
@@ -1457,7 +1454,6 @@ static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char
 
 	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++) {
 		bool said = has_module(p, c->module);
-		char hint[160];
 
 		if (strncmp(c->title, chip, strlen(chip)))
 			continue;
@@ -1469,11 +1465,9 @@ static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char
 					 has_device(plan->root, "platform", "arm-cs-arch-pmu"));
 		if (said)
 			continue;
-		snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s), unless this is a virtual machine",
-			 c->module, c->config);
-		err = plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint,
-				   "%s: the processor should have it, but neither driver nor firmware shows it",
-				   c->title);
+		err = plan_refused(plan, PM_REASON_NOT_SUPPORTED,
+				   pm_remark(PM_REMEDY_MODULE_UNLESS_GUEST, c->module, c->config),
+				   pm_remark(PM_REMARK_NO_FIRMWARE, c->title));
 	}
 	return err;
 }
@@ -1497,10 +1491,8 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 
 		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") && c->stem &&
 		    strcmp(c->stem, "uncore"))
-			err = plan_refused(plan, PM_REASON_NOT_SUPPORTED,
-					   "a newer kernel, which knows its events and filters",
-					   "%s is a %s, unknown to this kernel: events by code, no filters",
-					   p->pmu[i].name, c->title);
+			err = plan_refused(plan, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_NEWER_KERNEL),
+					   pm_remark(PM_REMARK_UNKNOWN_TO_KERNEL, p->pmu[i].name, c->title));
 	}
 	return err;
 }
@@ -1545,17 +1537,25 @@ static bool counts(const struct plan *plan, const struct event_pmu *pmu)
 }
 
 /* Why no event of the PMU is counted. */
-static const char *why_not(const struct plan *plan, const struct event_pmu *pmu)
+static void say_why_not(const struct plan *plan, const struct event_pmu *pmu, struct buf *out)
 {
 	const struct pm_model *m = plan->model;
 
-	if (!((const struct class_pmu *)pmu->hook_data)->refused)
-		return "this kernel names none of its events that measure traffic";
-	for (uint32_t i = 0; i < m->n_probes; i++)
-		if (!strcmp(m->probe[i].source, "perf") && m->probe[i].hint &&
-		    (strstr(m->probe[i].what, pmu->class) || strstr(m->probe[i].what, pmu->name)))
-			return m->probe[i].hint;
-	return "its events were refused";
+	if (!((const struct class_pmu *)pmu->hook_data)->refused) {
+		buf_addstr(out, "this kernel names none of its events that measure traffic");
+		return;
+	}
+	for (uint32_t i = 0; i < m->n_probes; i++) {
+		SCOPED(buf_release) struct buf what = BUF_INIT;
+
+		pm_remark_text(&what, &m->probe[i].what);
+		if (!strcmp(m->probe[i].source, "perf") && pm_remark_code(&m->probe[i].hint) &&
+		    (strstr(buf_str(&what), pmu->class) || strstr(buf_str(&what), pmu->name))) {
+			pm_remark_text(out, &m->probe[i].hint);
+			return;
+		}
+	}
+	buf_addstr(out, "its events were refused");
 }
 
 void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out)
@@ -1582,10 +1582,11 @@ void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struc
 				continue;
 			buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, plural(n), first->name);
 			if (!counted)
-				buf_printf(out, ", which cannot be counted: %s", why_not(plan, first));
+				buf_addstr(out, ", which cannot be counted: ");
 			else if (other)
-				buf_printf(out, "; %s cannot be counted, so sums are missing: %s", other->name,
-					   why_not(plan, other));
+				buf_printf(out, "; %s cannot be counted, so sums are missing: ", other->name);
+			if (!counted || other)
+				say_why_not(plan, counted ? other : first, out);
 			buf_addstr(out, "\n");
 			return;
 		}

@@ -559,7 +559,6 @@ static int watch_threads(struct perf_source *s, struct plan *p)
 
 int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 {
-	char hint[300];
 	int err;
 
 	s->follow.epoll = -1;
@@ -567,9 +566,7 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 		return 0;
 	err = watch_threads(s, p);
 	/* Existing tasks can be counted even so. */
-	return err ? plan_refused(p, perf_reason(err), perf_hint(err, NULL, p, hint, sizeof(hint)),
-				  "--per-thread: new tasks cannot be followed") :
-		     0;
+	return err ? plan_refused(p, perf_reason(err), perf_remedy(err, NULL, p), pm_remark(PM_REMARK_NEW_TASKS)) : 0;
 }
 
 int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
@@ -587,8 +584,7 @@ int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
 	if (!err && (n_tids || follows_all(p)))
 		err = perf_follow_cpu(&s->follow, tid, n_tids, cpu, &ops);
 	if (err)
-		err = plan_refused(p, perf_reason(err), NULL, "--per-thread: new tasks on CPU %u cannot be followed",
-				   cpu);
+		err = plan_refused(p, perf_reason(err), pm_remark(0), pm_remark(PM_REMARK_NEW_TASKS_ON_CPU, cpu));
 	look_again(&n);
 	return err;
 }

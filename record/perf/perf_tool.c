@@ -350,7 +350,7 @@ void perf_tool_check(struct perf_source *s, const struct plan *p)
 			continue;
 		if (!perf_tool_value(p, what, &value)) {
 			e->err = EOPNOTSUPP;
-			e->hint = "";
+			e->incurable = true;
 		}
 	}
 }

@@ -166,8 +166,8 @@ static int tell_other_cpus(const struct perf_source *s, struct plan *p)
 	cpulist_print(&others, &cpus);
 	if (err || !others.n)
 		return err;
-	return plan_refused(p, PM_OK, NULL, "-C %.60s: these count whole packages or units, by CPU %s: %s",
-			    p->options->cpus, buf_str(&cpus), buf_str(&pmus));
+	return plan_refused(p, PM_OK, pm_remark(0),
+			    pm_remark(PM_REMARK_OTHER_CPUS, p->options->cpus, buf_str(&cpus), buf_str(&pmus)));
 }
 
 /* Whether they count the same things at the same places. */
@@ -311,10 +311,6 @@ void perf_held_close(struct perf_source *s)
 static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
 		     struct error *error)
 {
-	static const char group_hint[] = "append :W to the group to split it: the event can be opened alone";
-	static const char group_hint_watchdog[] =
-		"append :W to the group to split it, or sysctl kernel.nmi_watchdog=0, which frees a counter on each "
-		"CPU: the event can be opened alone";
 	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
 	uint32_t together = perf_topdown_order(s, g);
 
@@ -348,7 +344,8 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 			err = err ? err : g->weak ? -EAGAIN : 0;
 		} else {
 			e->err = EINVAL;
-			e->hint = e->ev->core && perf_nmi_watchdog(p->root) ? group_hint_watchdog : group_hint;
+			e->remedy =
+				e->ev->core && perf_nmi_watchdog(p->root) ? PM_REMEDY_WEAK_WATCHDOG : PM_REMEDY_WEAK;
 			perf_group_remove(g, k);
 		}
 	}
@@ -383,11 +380,12 @@ static int settle_group(struct perf_source *s, struct plan *p, struct perf_group
 
 		e->err = g->tasks ? ESRCH : ENODEV;
 		e->reason = g->tasks ? 0 : PM_REASON_NOT_COUNTED;
-		e->hint = g->tasks ? NULL : "another CPU: it counts on none of the recorded ones";
+		e->remedy = g->tasks ? 0 : PM_REMEDY_ANOTHER_CPU;
 		if (!g->tasks && e->ev->pmu_index != EVENT_NONE && has_no_cpu(&s->pmus.pmu[e->ev->pmu_index])) {
 			/* The mask of an uncore PMU is never empty, but may be no list. */
 			e->reason = e->ev->uncore ? PM_REASON_NOT_SUPPORTED : PM_REASON_OFFLINE;
-			e->hint = e->ev->uncore ? "" : "with its CPUs online";
+			e->remedy = PM_REMEDY_CPUS_ONLINE;
+			e->incurable = e->ev->uncore;
 		}
 	}
 	return 0;
@@ -722,12 +720,13 @@ static const struct perf_group *group_of(const struct perf_source *s, const stru
 	return NULL;
 }
 
-static int refuse(struct plan *p, const struct perf_event *e, const char *what)
+static int refuse(struct plan *p, const struct perf_event *e, struct pm_value what)
 {
-	char text[300];
-	const char *hint = e->hint ? (*e->hint ? e->hint : NULL) : perf_hint(e->err, e->ev, p, text, sizeof(text));
+	struct pm_value remedy = e->incurable ? pm_remark(0) :
+				 e->remedy    ? pm_remark(e->remedy) :
+						perf_remedy(e->err, e->ev, p);
 
-	return plan_refused(p, reason_of(e), hint, "%s", what);
+	return plan_refused(p, reason_of(e), remedy, what);
 }
 
 #define NAMED_MAX 16
@@ -772,7 +771,7 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], reason_of(e));
 		/* Look it up by its counter's name: the same event may exist twice, once with success. */
 		if (!err && e->err && e->requested)
-			err = refuse(p, e, pm_model_counter(p->model, e->counter)->name);
+			err = refuse(p, e, pm_remark(PM_REMARK_EVENTS, pm_model_counter(p->model, e->counter)->name));
 	}
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n && !err; k++)
@@ -787,10 +786,10 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 		for (size_t k = i; k < s->set.n && first; k++)
 			if (s->event[k].err == s->event[i].err && fails_first(s, k) && n++ < NAMED_MAX)
 				buf_printf(&names, "%s%s", names.len ? ", " : "", called(s, k));
-		if (n > NAMED_MAX)
-			buf_printf(&names, " and %u more", n - NAMED_MAX);
 		if (first)
-			err = refuse(p, &s->event[i], buf_str(&names));
+			err = refuse(p, &s->event[i],
+				     pm_remark(n > NAMED_MAX ? PM_REMARK_MORE_EVENTS : PM_REMARK_EVENTS,
+					       buf_str(&names), n - NAMED_MAX));
 	}
 	return err ? err : perf_classes_record(&s->pmus, p->model);
 }
@@ -806,7 +805,6 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 static int check_descriptors(const struct perf_source *s, struct plan *p)
 {
 	uint64_t need = 0, have = perf_raise_nofile();
-	char hint[80];
 
 	for (uint32_t i = 0; i < s->n_groups; i++) {
 		const struct perf_group *g = s->group[i];
@@ -822,9 +820,8 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	if (need <= have)
 		return 0;
 	need += OTHERS;
-	snprintf(hint, sizeof(hint), "ulimit -Hn %" PRIu64, need);
-	return plan_refused(p, pm_reason_errno(EMFILE), hint,
-			    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
+	return plan_refused(p, pm_reason_errno(EMFILE), pm_remark(PM_REMEDY_ULIMIT, (unsigned)need),
+			    pm_remark(PM_REMARK_DESCRIPTORS, (unsigned)need, (unsigned)have));
 }
 
 /* ---- the source ---- */
@@ -839,8 +836,7 @@ static int refuse_emulated(struct perf_source *s, struct plan *p, const char *se
 	/* More descriptors would not help. */
 	if (p->root->shortage)
 		*p->root->shortage = 0;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
-			    "perf events: with --root, nothing is counted on the machine that runs pmrec");
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_EMULATED));
 }
 
 /* The kernel's own events on CPUs neither end nor wait for a counter. */
@@ -888,8 +884,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	if (!err)
 		perf_tool_check(s, p);
 	if (!err && p->options->target == TARGET_TASKS && p->options->cpus)
-		err = plan_refused(p, PM_OK, NULL, "-C %.60s: events of tasks count wherever the tasks run",
-				   p->options->cpus);
+		err = plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_TASKS_ANYWHERE, p->options->cpus));
 	if (!err)
 		err = perf_bpf_check(s, p, e);
 	if (!err)
@@ -1039,33 +1034,33 @@ static int look_for_pmus(struct perf_source *s, struct plan *p)
 }
 
 /* Says of which group, and why. */
-static void say_lacking(const struct perf_group *g, const struct perf_row *row, uint32_t n, const struct plan *p,
-			struct buf *text)
+static struct pm_value say_lacking(const struct perf_group *g, const struct perf_row *row, uint32_t n,
+				   const struct plan *p)
 {
 	const struct event *ev = g->member[0]->ev;
+	char where[64] = "";
 
-	buf_printf(text, "%s%s: %s counted", ev->name, g->n > 1 ? " and the others of its group" : "",
-		   row->seen_running ? "hardly" : "not");
 	if (n == 1 && g->n_rows > 1 && row->at.cpu >= 0)
-		buf_printf(text, " on CPU %d", row->at.cpu);
+		snprintf(where, sizeof(where), " on CPU %d", row->at.cpu);
 	else if (n < g->n_rows)
-		buf_printf(text, " in %u of %u places", n, g->n_rows);
-	buf_addstr(text, ", because others hold counters or the PMU has too few");
-	if (ev->core && perf_nmi_watchdog(p->root))
-		buf_addstr(text, "; sysctl kernel.nmi_watchdog=0 frees one on each CPU");
+		snprintf(where, sizeof(where), " in %u of %u places", n, g->n_rows);
+	return pm_remark(
+		PM_REMARK_LACKING, ev->name, g->n > 1 ? " and the others of its group" : "",
+		row->seen_running ? "hardly" : "not", where,
+		ev->core && perf_nmi_watchdog(p->root) ? "; sysctl kernel.nmi_watchdog=0 frees one on each CPU" : "");
 }
 
 /* Reports each group that has no counter, once. It is counted as a whole or not at all, and the kernel does not say
  * when the events of others keep it out. */
 static int look_for_lacking(struct perf_source *s, struct plan *p)
 {
-	SCOPED(buf_release) struct buf text = BUF_INIT;
 	uint32_t told = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
 		struct perf_group *g = s->group[i];
 		const struct perf_row *row = NULL;
+		struct pm_value remark;
 		uint32_t n = 0;
 
 		for (uint32_t k = 0; k < g->n_rows && !g->lacking; k++)
@@ -1076,12 +1071,11 @@ static int look_for_lacking(struct perf_source *s, struct plan *p)
 		if (!n)
 			continue;
 		g->lacking = true;
-		buf_clear(&text);
-		say_lacking(g, row, n, p, &text);
-		err = text.err ? text.err : plan_note(p, g->n, buf_str(&text));
+		remark = say_lacking(g, row, n, p);
 		/* One line for all of them. */
 		if (!told++)
-			snprintf(p->told, sizeof(p->told), "%s", buf_str(&text));
+			plan_tell(p, &remark);
+		err = plan_note(p, g->n, remark);
 	}
 	if (told > 1)
 		snprintf(p->told + strlen(p->told), sizeof(p->told) - strlen(p->told),
@@ -1190,11 +1184,9 @@ static int perf_finish(struct source *source, struct plan *p)
 	int err = s ? note_standing(s, p) : 0;
 
 	if (s && s->n_missed && !err)
-		err = plan_note(p, s->n_missed, "tasks that ended before they could be followed");
+		err = plan_note(p, s->n_missed, pm_remark(PM_REMARK_TASKS_MISSED));
 	if (s && s->n_lost && !err)
-		err = plan_note(p, s->n_lost,
-				"times that tasks started and ended too fast to notice: only those still running are "
-				"followed");
+		err = plan_note(p, s->n_lost, pm_remark(PM_REMARK_TASKS_LOST));
 	return err;
 }
 
@@ -1231,9 +1223,16 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 		   s ? s->n_groups : 0, plural(s ? s->n_groups : 0), rows, plural(rows), s ? s->pmus.n : 0,
 		   plural(s ? s->pmus.n : 0));
 	/* Each driver has its own cure; the table has room for one. */
-	for (uint32_t i = 0; i < p->model->n_probes; i++)
-		if (p->model->probe[i].hint && !strncmp(p->model->probe[i].hint, "modprobe nvidia", 15))
-			buf_printf(out, "%s: %s\n", p->model->probe[i].what, p->model->probe[i].hint);
+	for (uint32_t i = 0; i < p->model->n_probes; i++) {
+		const struct pm_probe *probe = &p->model->probe[i];
+		SCOPED(buf_release) struct buf hint = BUF_INIT;
+
+		pm_remark_text(&hint, &probe->hint);
+		if (strncmp(buf_str(&hint), "modprobe nvidia", 15))
+			continue;
+		pm_remark_text(out, &probe->what);
+		buf_printf(out, ": %s\n", buf_str(&hint));
+	}
 	if (s)
 		perf_classes_tell(&s->pmus, p, out);
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid"))

@@ -45,10 +45,9 @@ const struct pm_probe *refused_first(const struct pm_model *m)
 /* An event or counter that the user named: it is in the file as a counter without values. */
 static bool is_refusal_named(const struct pm_model *m, const struct pm_probe *p)
 {
-	bool added = !strcmp(p->source, "add");
-	const struct pm_counter *c = strcmp(p->source, "perf") ? NULL : pm_model_counter_named(m, p->what);
+	const struct pm_counter *c = pm_model_probe_counter(m, p);
 
-	return added || (c && pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID));
+	return !strcmp(p->source, "add") || (c && pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID));
 }
 
 /* Nothing was refused: the request has a meaning that its user should know. */
@@ -67,12 +66,20 @@ static bool is_told(const struct pm_model *m, uint32_t i, bool all)
 
 static bool same_cure(const struct pm_probe *a, const struct pm_probe *b)
 {
-	return a->hint && b->hint ? !strcmp(a->hint, b->hint) : a->hint == b->hint && !strcmp(a->source, b->source);
+	return pm_value_equal(&a->hint, &b->hint) && (pm_remark_code(&a->hint) || !strcmp(a->source, b->source));
 }
 
 static void escaped(struct buf *out, const char *text)
 {
 	text_escape(out, text, strlen(text));
+}
+
+static void escaped_remark(struct buf *out, const struct pm_value *remark)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	pm_remark_text(&text, remark);
+	escaped(out, buf_str(&text));
 }
 
 /* The first probe of each cure represents all that it would cure. */
@@ -95,6 +102,7 @@ static void print_one(const struct pm_model *m, uint32_t i, bool all, struct buf
 	buf_addstr(out, "pmrec: not recorded: ");
 	for (uint32_t k = i; k < m->n_probes && named < 3; k++) {
 		const struct pm_probe *q = &m->probe[k];
+		SCOPED(buf_release) struct buf what = BUF_INIT;
 
 		if (!is_told(m, k, all) || !same_cure(q, p))
 			continue;
@@ -105,7 +113,8 @@ static void print_one(const struct pm_model *m, uint32_t i, bool all, struct buf
 		} else {
 			buf_addstr(out, ", ");
 		}
-		escaped(out, pm_model_probe_name(m, q));
+		pm_model_probe_text(m, q, &what);
+		escaped(out, buf_str(&what));
 		last = q->source;
 		named++;
 	}
@@ -114,9 +123,9 @@ static void print_one(const struct pm_model *m, uint32_t i, bool all, struct buf
 	buf_addstr(out, " (");
 	escaped(out, pm_reason_text(p->reason));
 	buf_addstr(out, ")");
-	if (p->hint) {
+	if (pm_remark_code(&p->hint)) {
 		buf_addstr(out, "; try: ");
-		escaped(out, p->hint);
+		escaped_remark(out, &p->hint);
 	}
 	buf_addch(out, '\n');
 }
@@ -129,7 +138,7 @@ void refused_print(const struct pm_model *m, bool all, struct buf *out)
 		if (!is_remark(&m->probe[i]))
 			continue;
 		buf_addstr(out, "pmrec: ");
-		escaped(out, m->probe[i].what);
+		escaped_remark(out, &m->probe[i].what);
 		buf_addch(out, '\n');
 	}
 	for (uint32_t i = 0; i < m->n_probes; i++) {
@@ -177,7 +186,8 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 	if (err)
 		return error_sys(e, -err, "%s" ROOT_ONLINE, root->prefix);
 	if (!root_exists(root, ROOT_ONLINE))
-		err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, ROOT_ONLINE " (topology)");
+		err = plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
+				   pm_remark(PM_REMARK_TOPOLOGY, ROOT_ONLINE));
 	if (err)
 		return error_sys(e, -err, "what is missing");
 	if (options->cpus) {
@@ -335,44 +345,43 @@ void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u))
 }
 
 /* What helps against an errno, whatever was refused. */
-static const char *remedy(const struct plan *p, uint16_t reason)
+static unsigned remedy_for(const struct plan *p, uint16_t reason)
 {
 	switch (reason < PM_REASON_ERRNO ? 0 : reason - PM_REASON_ERRNO) {
 	case EMFILE:
-		return "a higher `ulimit -Hn`";
+		return PM_REMEDY_DESCRIPTORS;
 	case ENFILE:
-		return "a higher sysctl fs.file-max";
+		return PM_REMEDY_FILES;
 	case ENOMEM:
-		return "more free memory";
+		return PM_REMEDY_MEMORY;
 	case EACCES:
 	case EPERM:
 		reason = PM_REASON_NO_PERMISSION;
 	}
 	if (reason != PM_REASON_NO_PERMISSION || p->root->emulated)
-		return NULL;
-	return geteuid() ? "run pmrec as root" : "outside the container, or without what restricts root here";
+		return 0;
+	return geteuid() ? PM_REMEDY_ROOT : PM_REMEDY_UNRESTRICTED;
 }
 
-int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
+int plan_refused(struct plan *p, uint16_t reason, struct pm_value remedy, struct pm_value what)
 {
 	struct pm_probe probe = { .source = (char *)(p->source ? p->source->ops->name : "pmrec"),
-				  .hint = (char *)hint,
+				  .what = what,
+				  .hint = remedy,
 				  .reason = reason };
-	char what[400];
-	va_list ap;
+	int err;
 
 	/* What could not be looked at may be there. */
 	if (reason == PM_REASON_NOT_SUPPORTED && p->root->shortage && *p->root->shortage) {
 		probe.reason = pm_reason_errno(*p->root->shortage);
-		probe.hint = NULL;
+		pm_value_release(&probe.hint);
 	}
-	if (!probe.hint)
-		probe.hint = (char *)remedy(p, probe.reason);
-	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
-	va_end(ap);
-	probe.what = what;
-	return pm_model_add_probe(p->model, &probe);
+	if (!pm_remark_code(&probe.hint))
+		probe.hint = pm_remark(remedy_for(p, probe.reason));
+	err = pm_model_add_probe(p->model, &probe);
+	pm_value_release(&probe.what);
+	pm_value_release(&probe.hint);
+	return err;
 }
 
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
@@ -380,16 +389,16 @@ int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
 	return pm_model_retire_instance(p->model, instance, time_ns);
 }
 
-int plan_note(struct plan *p, uint64_t count, const char *text)
+int plan_note(struct plan *p, uint64_t count, struct pm_value remark)
 {
 	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = clocks_monotonic() };
 	const char *source = p->source ? p->source->ops->name : "pmrec";
-	int err = pm_map_set(&e.attrs, PM_EVENT_KEY_SOURCE, pm_text(source));
+	int err = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, remark);
 
 	if (!err)
-		err = pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(count));
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_SOURCE, pm_text(source));
 	if (!err)
-		err = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(count));
 	if (!err)
 		err = array_room(&p->event, p->n_events, sizeof(*p->event));
 	if (err)
@@ -397,6 +406,14 @@ int plan_note(struct plan *p, uint64_t count, const char *text)
 	else
 		p->event[p->n_events++] = e;
 	return err;
+}
+
+void plan_tell(struct plan *p, const struct pm_value *remark)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	pm_remark_text(&text, remark);
+	snprintf(p->told, sizeof(p->told), "%s", buf_str(&text));
 }
 
 /* `c->instances` may be borrowed. */

@@ -195,15 +195,17 @@ int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
 void plan_add_unit(struct plan *p, struct unit *u);
 /* Releases the units of which gone() is true. */
 void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u));
-/* Notes what could not be recorded: a probe result in the file, a line of doctor. `hint` is what would help against
- * this reason; NULL: what helps against such an errno everywhere, if anything does. PM_REASON_NOT_SUPPORTED becomes
- * the errno of a file that the source could not open for lack of descriptors or memory. */
-int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+/* Notes what could not be recorded: a probe result in the file, a line of doctor. `remedy` is what would help against
+ * this reason; pm_remark(0): what helps against such an errno everywhere, if anything does. PM_REASON_NOT_SUPPORTED
+ * becomes the errno of a file that the source could not open for lack of descriptors or memory. Takes ownership of
+ * both remarks. 0 or -errno. */
+int plan_refused(struct plan *p, uint16_t reason, struct pm_value remedy, struct pm_value what);
 /* The instance, a task or cgroup, has ended; readers derive an event. 0 or -errno. */
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
-/* Adds an event with a remark of the recorder, about a number of things. 0 or -errno. */
-int plan_note(struct plan *p, uint64_t count, const char *text);
+/* Adds an event with a remark of the recorder, about a number of things. Takes ownership of it. 0 or -errno. */
+int plan_note(struct plan *p, uint64_t count, struct pm_value remark);
+/* Shows a remark to the user. */
+void plan_tell(struct plan *p, const struct pm_value *remark);
 /* One-time value of the machine itself, none of its users', for instance `number` of `kind` (PM_SYSTEM: PM_NONE).
  * Takes ownership of `v`. */
 int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)

@@ -279,13 +279,12 @@ static void tell_no_file(struct recording *r, uint64_t tick, const struct error 
 {
 	struct pm_event note = { .type = PM_EVENT_NOTE, .time_ns = tick };
 	SCOPED(buf_release) struct buf line = BUF_INIT;
-	char text[120];
 
 	buf_printf(&line, "could not start another file, and continued with the previous one: %s\n", e->text);
 	/* Where in a user's directories the recording lies is not recorded. */
-	snprintf(text, sizeof(text), "could not start another file: %s", strerror(e->number));
 	if (recording_note(r, &line)) {
-		(void)pm_map_set(&note.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
+		(void)pm_map_set(&note.attrs, PM_EVENT_KEY_NOTE,
+				 pm_remark(PM_REMARK_NO_OTHER_FILE, (unsigned)e->number));
 		recording_write_event(r, &note);
 	}
 }
@@ -454,7 +453,7 @@ static void tell_refused(struct recording *r, uint32_t n)
 	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = clocks_monotonic() };
 
 	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(n));
-	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text("events are missing here: the output was blocked"));
+	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_remark(PM_REMARK_OUTPUT_BLOCKED));
 	recording_write_event(r, &e);
 }
 

@@ -59,6 +59,7 @@ static int take_added(struct session *s, struct error *e)
 /* A source that was requested by name and has nothing is an error, with the reason that the source gave. */
 static int check_required(struct session *s, struct error *e)
 {
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	const struct pm_probe *first;
 
 	for (size_t i = 0; i < s->n_sources; i++) {
@@ -73,20 +74,27 @@ static int check_required(struct session *s, struct error *e)
 			const struct pm_probe *p = &s->model.probe[k];
 
 			/* A remark is no reason. */
-			if (p->reason && !strcmp(p->source, source->ops->name))
-				return error_set(e, ENODEV, "nothing to record from %s: %s%s%s%s%s", p->source,
-						 p->what, p->reason == PM_REASON_NOT_READ ? "" : ": ",
-						 p->reason == PM_REASON_NOT_READ ? "" : pm_reason_text(p->reason),
-						 p->hint ? "; try: " : "", p->hint ? p->hint : "");
+			if (!p->reason || strcmp(p->source, source->ops->name))
+				continue;
+			pm_remark_text(&text, &p->what);
+			if (p->reason != PM_REASON_NOT_READ)
+				buf_printf(&text, ": %s", pm_reason_text(p->reason));
+			if (pm_remark_code(&p->hint)) {
+				buf_addstr(&text, "; try: ");
+				pm_remark_text(&text, &p->hint);
+			}
+			return error_set(e, ENODEV, "nothing to record from %s: %s", p->source, buf_str(&text));
 		}
 		return error_set(e, ENODEV, "nothing to record from %s on this machine", source->ops->name);
 	}
 	if (s->plan.units || s->options->output.fd)
 		return 0;
 	first = refused_first(&s->model);
-	if (first)
-		return error_set(e, ENODEV, "nothing can be recorded here: %s: %s", first->what,
+	if (first) {
+		pm_remark_text(&text, &first->what);
+		return error_set(e, ENODEV, "nothing can be recorded here: %s: %s", buf_str(&text),
 				 pm_reason_text(first->reason));
+	}
 	return error_set(e, ENODEV, "nothing can be recorded here; pmrec doctor says why");
 }
 
@@ -616,9 +624,7 @@ static int tell_limit(struct session *s)
 	if (s->limit_told)
 		return 0;
 	s->limit_told = true;
-	return plan_note(
-		&s->plan, 1,
-		"a limit of the format is reached: from now on, new instances and counters are not recorded");
+	return plan_note(&s->plan, 1, pm_remark(PM_REMARK_LIMIT));
 }
 
 static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
@@ -678,11 +684,10 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 /* What is open continues. */
 static int tell_opener(struct session *s)
 {
-	static const char text[] =
-		"the process that opens files and events has ended: CPUs and tasks that appear later are missing";
+	struct pm_value remark = pm_remark(PM_REMARK_OPENER_ENDED);
 
-	snprintf(s->plan.told, sizeof(s->plan.told), "%s", text);
-	return plan_note(&s->plan, 1, text);
+	plan_tell(&s->plan, &remark);
+	return plan_note(&s->plan, 1, remark);
 }
 
 int session_look(struct session *s, struct error *e)

@@ -72,12 +72,12 @@ uint16_t filegrid_reason(int err, bool of_cpu)
 	}
 }
 
-int filegrid_refused(struct plan *p, int err, const char *hint, const char *what)
+int filegrid_refused(struct plan *p, int err, unsigned remedy, const char *what)
 {
 	bool absent = err == -ENOENT || err == -ENODEV || err == -ENXIO || err == -ENOTDIR;
 
-	return plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : filegrid_reason(err, false), absent ? hint : NULL,
-			    "%s", what);
+	return plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : filegrid_reason(err, false),
+			    pm_remark(absent ? remedy : 0), pm_remark(PM_REMARK_FILE, what));
 }
 
 static int read_number(int fd, uint64_t *value)
@@ -372,7 +372,7 @@ int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list)
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 		turns += g->cell[i].by_turns && g->cell[i].seen;
-	id = turns ? plan_note(p, turns, "files are opened for each reading; ulimit -Hn says how many stay open") : 0;
+	id = turns ? plan_note(p, turns, pm_remark(PM_REMARK_FILES_IN_TURN)) : 0;
 	id = id < 0 ? id : make_group(g, p);
 	g->part = id < 0 ? NULL : calloc(g->n_parts, sizeof(*g->part));
 	if (!g->part) {
@@ -416,7 +416,7 @@ int filegrid_plan(struct source *s, struct plan *p, struct error *e)
 	err = filegrid_finish(g, p, &list);
 	if (err || list || p->model->n_probes > refused)
 		return err;
-	return filegrid_refused(p, n < 0 ? n : -ENOENT, f->hint, f->what);
+	return filegrid_refused(p, n < 0 ? n : -ENOENT, f->remedy, f->what);
 }
 
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online)

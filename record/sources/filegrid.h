@@ -75,7 +75,8 @@ struct filegrid_folder {
 	const char *path, *prefix; /* prefix of the entries that matter; NULL: all do */
 	void (*add)(struct filegrid *g, struct plan *p, const char *entry); /* what an entry has */
 	uint64_t min_period_ns;
-	const char *what, *hint; /* for the refusal if nothing was there; hint may be NULL */
+	const char *what; /* for the refusal if nothing was there */
+	unsigned remedy;  /* 0: none */
 };
 /* The plan() of sources with a folder: makes one grid of it. 0 or -errno. */
 int filegrid_plan(struct source *s, struct plan *p, struct error *e);
@@ -85,7 +86,7 @@ bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);
 
 /* Reason for a failed read of a file that may go with its CPU. */
 uint16_t filegrid_reason(int err, bool of_cpu);
-/* Refuses what needs a file that cannot be opened or read: `hint` helps if there is none. 0 or -errno. */
-int filegrid_refused(struct plan *p, int err, const char *hint, const char *what);
+/* Refuses what needs a file that cannot be opened or read: `remedy` helps if there is none. 0 or -errno. */
+int filegrid_refused(struct plan *p, int err, unsigned remedy, const char *what);
 /* A number as sysfs writes it, with an optional minus sign, as the bits of an s64 or u64. 0 or -EINVAL. */
 int filegrid_parse(const char *text, uint64_t *value);

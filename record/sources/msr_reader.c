@@ -83,7 +83,7 @@ struct msr_reader msr_devices_reader(struct msr_devices *d)
 	return (struct msr_reader){ .read = device_read, .open = device_open, .close = device_close, .ctx = d };
 }
 
-const char *msr_hint(const struct root *root, int err, char *text, size_t size)
+struct pm_value msr_remedy(const struct root *root, int err)
 {
 	bool container = root_exists(root, "/.dockerenv") || root_exists(root, "/run/.containerenv");
 
@@ -92,30 +92,23 @@ const char *msr_hint(const struct root *root, int err, char *text, size_t size)
 	case ENXIO:
 	case ENODEV:
 		if (!container)
-			return "modprobe msr";
-		return root_exists(root, "/sys/module/msr") ?
-			       "start the container with --device /dev/cpu and --cap-add SYS_RAWIO" :
-			       "modprobe msr on the host, and start the container with --device /dev/cpu and "
-			       "--cap-add SYS_RAWIO";
+			return pm_remark(PM_REMEDY_MSR);
+		if (!root_exists(root, "/sys/module/msr"))
+			return pm_remark(PM_REMEDY_MSR_HOST);
+		return pm_remark(PM_REMEDY_MSR_CONTAINER, "");
 	case EPERM:
 	case EACCES:
 		/* Some kernels allow reading registers under lockdown. */
-		snprintf(
-			text, size, "%s%s",
-			container ?
-				"start the container with --device /dev/cpu and --cap-add SYS_RAWIO" :
-			!geteuid() ?
-				"give root the capability cap_sys_rawio back; a service manager may have removed it" :
-				"run pmrec as root, or setcap cap_sys_rawio,cap_dac_read_search=ep "
-				"\"$(command -v pmrec)\"",
-			root_locked_down(root, false) ?
-				"; this kernel is locked down, and may refuse registers to everybody" :
-				"");
-		return text;
+		return pm_remark(container  ? PM_REMEDY_MSR_CONTAINER :
+				 !geteuid() ? PM_REMEDY_MSR_ROOT :
+					      PM_REMEDY_MSR_SETCAP,
+				 root_locked_down(root, false) ?
+					 "; this kernel is locked down, and may refuse registers to everybody" :
+					 "");
 	case EMFILE:
-		return "a higher `ulimit -Hn`";
+		return pm_remark(PM_REMEDY_DESCRIPTORS);
 	default:
-		return NULL;
+		return pm_remark(0);
 	}
 }
 

@@ -33,8 +33,8 @@ void msr_devices_release(struct msr_devices *d);
 /* Reads by these files; valid as long as they are. */
 struct msr_reader msr_devices_reader(struct msr_devices *d);
 
-/* A hint for people how to open the files; NULL: none. */
-const char *msr_hint(const struct root *root, int err, char *text, size_t size);
+/* How to open the files. The caller owns it. */
+struct pm_value msr_remedy(const struct root *root, int err);
 /* Why a value is missing. */
 uint16_t msr_reason(int err);
 

@@ -82,7 +82,7 @@ void *ranking_new(struct source *s, struct plan *p, size_t size)
 
 	if (!interval || interval >= SHORTEST_NS)
 		return s->data = memory_new(1, size);
-	memory_must(plan_refused(p, PM_REASON_NOT_READ, "-i 1", "read at intervals of 1 s and more"));
+	memory_must(plan_refused(p, PM_REASON_NOT_READ, pm_remark(PM_REMEDY_SLOWER), pm_remark(PM_REMARK_TOO_OFTEN)));
 	return NULL;
 }
 

@@ -117,12 +117,12 @@ static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 	return id;
 }
 
-static void refuse(struct plan *p, const struct add *a, int err, const char *hint)
+static void refuse(struct plan *p, const struct add *a, int err, struct pm_value remedy)
 {
 	uint16_t why = err == -ENOENT ? PM_REASON_NOT_SUPPORTED : msr_reason(err);
 
 	memory_must(add_counter(p, a, why));
-	plan_refused(p, why, hint, "%s", a->name);
+	plan_refused(p, why, remedy, pm_remark(PM_REMARK_ADDED, a->name));
 }
 
 /* ---- registers ---- */
@@ -210,12 +210,11 @@ static void plan_msr(struct add_source *d, struct plan *p, const struct add *a)
 {
 	uint32_t first = d->n;
 	int why = -ENODEV;
-	char text[256];
 
 	for (size_t i = 0; i < p->cpus.n; i++)
 		memory_must(try_place(d, p, a, p->cpus.cpu[i], &why));
 	if (d->n == first)
-		refuse(p, a, why, why == -EIO ? NULL : msr_hint(p->root, why, text, sizeof(text)));
+		refuse(p, a, why, why == -EIO ? pm_remark(0) : msr_remedy(p->root, why));
 	else
 		memory_must(add_msr_group(d, p, first, (uint32_t)memory_must(add_counter(p, a, 0))));
 }
@@ -287,9 +286,9 @@ static void plan_path(struct add_source *d, struct plan *p, const struct add *a)
 
 	if (err) {
 		refuse(p, a, err,
-		       err == -EACCES ? "run pmrec as root" :
-		       err == -EINVAL ? "a regular file that starts with a number" :
-					NULL);
+		       pm_remark(err == -EACCES ? PM_REMEDY_ROOT :
+				 err == -EINVAL ? PM_REMEDY_ADD_NUMBER :
+						  0));
 		return;
 	}
 	g = memory_checked(filegrid_new(p));
@@ -367,19 +366,18 @@ static void plan_telemetry(struct add_source *d, struct plan *p, const struct ad
 	int fd;
 
 	if (id == -ENOENT) {
-		refuse(p, a, -ENOENT, "another domain=: this machine has none with that number");
+		refuse(p, a, -ENOENT, pm_remark(PM_REMEDY_ADD_DOMAIN));
 		return;
 	}
 	memory_must(id);
 	fd = open_telemetry(p->root, &d->named, a);
 	if (fd < 0) {
-		refuse(p, a, fd,
-		       fd == -ENOENT ? "modprobe pmt_telemetry; see " TELEMETRY "/telem*/guid" : "run pmrec as root");
+		refuse(p, a, fd, pm_remark(fd == -ENOENT ? PM_REMEDY_ADD_GUID : PM_REMEDY_ROOT));
 		return;
 	}
 	if (pread(fd, &v, sizeof(v), (off_t)a->offset) != sizeof(v)) {
 		close(fd);
-		refuse(p, a, -EIO, "an offset within the telemetry file");
+		refuse(p, a, -EIO, pm_remark(PM_REMEDY_ADD_OFFSET));
 		return;
 	}
 	counter = (uint32_t)memory_must(add_counter(p, a, 0));

@@ -209,13 +209,11 @@ static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 		err = cgroups_read(&d->ranking.unit, NULL);
 	/* Beside those of version 1 an empty hierarchy of version 2 stays empty. */
 	if (d->list.version1 && (err == -ENOENT || (!err && d->list.n == d->list.whole)))
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED,
-				    "systemd.unified_cgroup_hierarchy=1 on the kernel's command line",
-				    "cgroups of version 2: this machine uses version 1");
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_CGROUPS_UNIFIED),
+				    pm_remark(PM_REMARK_CGROUPS_OLD));
 	if (err)
-		return plan_refused(p, pm_reason_errno(err),
-				    err == -ENOENT ? "mount -t cgroup2 none /sys/fs/cgroup" : NULL,
-				    "cgroups of version 2");
+		return plan_refused(p, pm_reason_errno(err), pm_remark(err == -ENOENT ? PM_REMEDY_CGROUPS_MOUNT : 0),
+				    pm_remark(PM_REMARK_CGROUPS));
 	/* Those of -G have the first numbers. */
 	for (uint32_t i = 0; i < p->model->n_instances; i++)
 		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->last_number)

@@ -152,13 +152,14 @@ static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 		config_cpu(p, p->cpus.cpu[i], &known);
 	cpulist_release(&known.told);
 	if (!grids)
-		return filegrid_refused(p, why, "load a cpufreq driver; virtual machines often have none",
-					SYS_CPU "cpuN/cpufreq/scaling_cur_freq");
+		return filegrid_refused(p, why, PM_REMEDY_CPUFREQ, SYS_CPU "cpuN/cpufreq/scaling_cur_freq");
 	if (!without.n)
 		return 0;
+	buf_addstr(&cpus, without.n > 1 ? "{" : "");
 	cpulist_print(&without, &cpus);
-	return plan_refused(p, filegrid_reason(why, false), NULL, SYS_CPU "cpu%s%.300s%s/cpufreq/scaling_cur_freq",
-			    without.n > 1 ? "{" : "", buf_str(&cpus), without.n > 1 ? "}" : "");
+	buf_addstr(&cpus, without.n > 1 ? "}" : "");
+	return plan_refused(p, filegrid_reason(why, false), pm_remark(0),
+			    pm_remark(PM_REMARK_CPUFREQ_FILE, buf_str(&cpus)));
 }
 
 static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool online)

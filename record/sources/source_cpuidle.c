@@ -184,8 +184,8 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 					   SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, row[r].key);
 			/* Old kernels have no above and below. */
 			if (err && err != -ENOENT)
-				plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/cpuidle/state%u/%s", cpu, k,
-					     row[r].key);
+				plan_refused(p, filegrid_reason(err, false), pm_remark(0),
+					     pm_remark(PM_REMARK_CPUIDLE_FILE, cpu, k, row[r].key));
 		}
 	}
 	return g->n > before ? cpulist_add(&kind->cpus, cpu) : 0;
@@ -266,8 +266,7 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 	memory_must(commit(d, p, 0, true));
 	if (d->grids)
 		return 0;
-	return filegrid_refused(p, d->why ? d->why : -ENOENT,
-				"load a cpuidle driver; virtual machines often have none", SYS_CPU "cpuN/cpuidle");
+	return filegrid_refused(p, d->why ? d->why : -ENOENT, PM_REMEDY_CPUIDLE, SYS_CPU "cpuN/cpuidle");
 }
 
 static int cpuidle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)

@@ -214,7 +214,7 @@ static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 static int devices_plan(struct source *s, struct plan *p, struct error *e)
 {
 	const struct kind *kind = strcmp(s->ops->name, "netdev") ? &disks : &interfaces;
-	struct devices *d = textsource_new(s, p, sizeof(*d), kind->path, NULL);
+	struct devices *d = textsource_new(s, p, sizeof(*d), kind->path, 0);
 	struct textsource *t;
 	struct textcursor c;
 	uint32_t keys = 0;

@@ -141,7 +141,7 @@ static int filesystems_plan(struct source *s, struct plan *p, struct error *e)
 
 	read_mounts(d, p);
 	if (!d->n)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/mounts: no file system of a device");
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_NO_FILE_SYSTEM));
 	g.instance = instance = memory_new(d->n, sizeof(*instance));
 	g.n_instances = d->n;
 	for (uint32_t k = 0; k < VALUES; k++)

@@ -96,6 +96,6 @@ const struct source_ops source_gfx = {
 			.prefix = "card",
 			.add = add_card,
 			.what = CARDS "/card*",
-			.hint = "a machine with Intel graphics",
+			.remedy = PM_REMEDY_GRAPHICS,
 		},
 };

@@ -65,7 +65,8 @@ static void add_channel(struct filegrid *g, struct plan *p, const char *hwmon, c
 	root_link_name(p->root, path, sizeof(path), CHIPS "/%s/device", hwmon);
 	err = filegrid_try(p->root, CHIPS "/%s/%s", hwmon, file);
 	if (err) {
-		plan_refused(p, filegrid_reason(err, false), NULL, CHIPS "/%s/%s (%s)", hwmon, file, name);
+		plan_refused(p, filegrid_reason(err, false), pm_remark(0),
+			     pm_remark(PM_REMARK_DEVICE_FILE, CHIPS, hwmon, file, name));
 		return;
 	}
 	root_u64(p->root, &fault, CHIPS "/%s/%s_fault", hwmon, channel);
@@ -105,7 +106,8 @@ static void add_zone(struct filegrid *g, struct plan *p, const char *zone)
 	/* A zone without a number now may have one later, but what is planned must be readable once. */
 	err = filegrid_try(p->root, ZONES "/%s/temp", zone);
 	if (err) {
-		plan_refused(p, filegrid_reason(err, false), NULL, ZONES "/%s/temp (%s)", zone, type);
+		plan_refused(p, filegrid_reason(err, false), pm_remark(0),
+			     pm_remark(PM_REMARK_DEVICE_FILE, ZONES, zone, "temp", type));
 		return;
 	}
 	key = is_doubtful(p->root, ZONES, zone, "temp") ? "temp_doubtful" : "temp";

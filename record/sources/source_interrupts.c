@@ -360,7 +360,7 @@ static int learn(struct interrupts *d, struct plan *p)
 
 static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct interrupts *d = textsource_new(s, p, sizeof(*d), "/proc/interrupts", NULL);
+	struct interrupts *d = textsource_new(s, p, sizeof(*d), "/proc/interrupts", 0);
 	size_t n;
 	int err;
 
@@ -378,7 +378,9 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 			d->text.planned[index] = true;
 	}
 	err = learn(d, p);
-	return err == -EINVAL ? plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/interrupts") : err;
+	return err == -EINVAL ? plan_refused(p, PM_REASON_FORMAT, pm_remark(0),
+					     pm_remark(PM_REMARK_FILE, "/proc/interrupts")) :
+				err;
 }
 
 static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, bool online)

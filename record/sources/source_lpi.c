@@ -28,8 +28,7 @@ static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 	err = filegrid_finish(g, p, &list);
 	if (err || list)
 		return err;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "a platform with modern standby",
-			    "low-power idle residencies");
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_STANDBY), pm_remark(PM_REMARK_LOW_POWER));
 }
 
 const struct source_ops source_lpi = {

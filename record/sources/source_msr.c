@@ -228,11 +228,10 @@ static bool is_x86(const struct plan *p)
 
 static int refuse_open(struct plan *p, int err, uint32_t cpu)
 {
-	char text[256];
-	const char *hint = msr_hint(p->root, err, text, sizeof(text));
 	bool absent = err == -ENOENT || err == -ENXIO || err == -ENODEV;
 
-	return plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : msr_reason(err), hint, "/dev/cpu/%u/msr", cpu);
+	return plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : msr_reason(err), msr_remedy(p->root, err),
+			    pm_remark(PM_REMARK_MSR_DEVICE, cpu));
 }
 
 static int plan_all(struct msr_source *d, struct plan *p)
@@ -259,7 +258,7 @@ static int plan_all(struct msr_source *d, struct plan *p)
 		any = any || d->place[i].unit;
 	if (any || !d->any_open)
 		return 0;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "registers: none of those that run can be read here");
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_MSR_NONE));
 }
 
 static size_t n_rows(void)
@@ -285,7 +284,7 @@ int source_msr_plan(struct source *s, struct plan *p, const struct msr_reader *r
 static int msr_plan(struct source *s, struct plan *p, struct error *e)
 {
 	if (!is_x86(p))
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "model-specific registers: only x86 has them");
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_MSR_ARCH));
 	return source_msr_plan(s, p, NULL, e);
 }
 
@@ -338,7 +337,8 @@ static int tell_suspects(struct msr_source *d, struct plan *p, const uint8_t *re
 
 	for (const struct catalog_msr *r = catalog_msrs; r->address && !err; r++)
 		if (readable[r - catalog_msrs] && !d->nonzero[r - catalog_msrs])
-			err = plan_refused(p, PM_REASON_SUSPECT, NULL, "%s", r->counter.name);
+			err = plan_refused(p, PM_REASON_SUSPECT, pm_remark(0),
+					   pm_remark(PM_REMARK_FILE, r->counter.name));
 	return err;
 }
 

@@ -87,7 +87,7 @@ static void add_region(struct plan *p, const char *name)
 		return;
 	size /= sizeof(r->word[0]);
 	if (!size || size > WORDS_MAX) {
-		plan_refused(p, PM_REASON_FORMAT, NULL, REGIONS "/%s/size", name);
+		plan_refused(p, PM_REASON_FORMAT, pm_remark(0), pm_remark(PM_REMARK_FILE_IN, REGIONS, name, "size"));
 		return;
 	}
 	r = memory_new(1, sizeof(*r) + size * sizeof(r->word[0]));
@@ -100,8 +100,8 @@ static void add_region(struct plan *p, const char *name)
 	err = r->fd < 0 ? r->fd : read_all(r->fd, r->word, size * sizeof(r->word[0]));
 	if (err) {
 		region_release(&r->unit);
-		plan_refused(p, err == -EACCES ? PM_REASON_NO_PERMISSION : pm_reason_errno(err), NULL,
-			     REGIONS "/%s/telem", name);
+		plan_refused(p, err == -EACCES ? PM_REASON_NO_PERMISSION : pm_reason_errno(err), pm_remark(0),
+			     pm_remark(PM_REMARK_FILE_IN, REGIONS, name, "telem"));
 		return;
 	}
 	r->unit.group = add_group(p, name, guid, r->n);
@@ -122,8 +122,7 @@ static int pmt_plan(struct source *s, struct plan *p, struct error *e)
 		}
 	if (found)
 		return 0;
-	return filegrid_refused(p, n < 0 ? n : -ENOENT, "modprobe pmt_telemetry; few processors have it",
-				REGIONS "/telem*");
+	return filegrid_refused(p, n < 0 ? n : -ENOENT, PM_REMEDY_PMT, REGIONS "/telem*");
 }
 
 const struct source_ops source_pmt = {

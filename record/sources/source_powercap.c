@@ -182,9 +182,8 @@ static void add_zone(struct filegrid *g, struct plan *p, const char *zone)
 	config_zone(p, zone, name);
 	err = filegrid_try(p->root, ZONES "/%s/energy_uj", zone);
 	if (err)
-		plan_refused(p, filegrid_reason(err, false),
-			     err == -EACCES ? "run pmrec as root, or chmod a+r " ZONES "/*/energy_uj" : NULL,
-			     ZONES "/%s/energy_uj (%s)", zone, name);
+		plan_refused(p, filegrid_reason(err, false), pm_remark(err == -EACCES ? PM_REMEDY_RAPL_READABLE : 0),
+			     pm_remark(PM_REMARK_DEVICE_FILE, ZONES, zone, "energy_uj", name));
 	if (err && !has_readable_peer(p, zone, name))
 		return;
 	if (range)
@@ -211,6 +210,6 @@ const struct source_ops source_powercap = {
 			.prefix = PREFIX,
 			.add = add_zone,
 			.what = ZONES "/intel-rapl*",
-			.hint = "modprobe intel_rapl_msr; virtual machines have none",
+			.remedy = PM_REMEDY_RAPL,
 		},
 };

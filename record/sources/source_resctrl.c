@@ -46,8 +46,8 @@ static void add_domain(struct look *l, const char *path, const char *name, bool 
 			continue;
 		err = filegrid_try(l->p->root, "%s/mon_data/%s/%s", path, domain, file[i]);
 		if (err) {
-			plan_refused(l->p, filegrid_reason(err, false), NULL, "%s/mon_data/%s/%s", path, domain,
-				     file[i]);
+			plan_refused(l->p, filegrid_reason(err, false), pm_remark(0),
+				     pm_remark(PM_REMARK_RESCTRL_FILE, path, domain, file[i]));
 			continue;
 		}
 		counter = plan_counter(l->p, row);
@@ -115,10 +115,10 @@ static int resctrl_plan(struct source *s, struct plan *p, struct error *e)
 	memory_must(filegrid_finish(l.grid[1], p, &list));
 	if (list)
 		return 0;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED,
-			    root_exists(p->root, RESCTRL "/info") ? "the processor does not monitor memory" :
-								    "mount -t resctrl resctrl " RESCTRL,
-			    RESCTRL "/mon_data");
+	return plan_refused(
+		p, PM_REASON_NOT_SUPPORTED,
+		pm_remark(root_exists(p->root, RESCTRL "/info") ? PM_REMEDY_RESCTRL_NEVER : PM_REMEDY_RESCTRL),
+		pm_remark(PM_REMARK_FILE, RESCTRL "/mon_data"));
 }
 
 const struct source_ops source_resctrl = {

@@ -446,18 +446,18 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 /* ---- planning ---- */
 
 /* What would let the kernel tell of tasks that end. */
-static const char *exits_hint(int err)
+static unsigned exits_remedy(int err)
 {
 	switch (-err) {
 	case EPERM:
-		return "run pmrec as root, or with CAP_NET_ADMIN";
+		return PM_REMEDY_NET_ADMIN;
 	case EINVAL:
-		return "outside the container: the kernel tells only the first namespaces of users, PIDs, networks";
+		return PM_REMEDY_FIRST_NAMESPACES;
 	case ENOENT:
 	case EPROTONOSUPPORT:
-		return "a kernel with CONFIG_TASKSTATS";
+		return PM_REMEDY_TASKSTATS;
 	default:
-		return NULL;
+		return 0;
 	}
 }
 
@@ -487,20 +487,21 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 		ranking_init(&d->thread_ranking);
 	}
 	if (err)
-		return plan_refused(p, pm_reason_errno(err), NULL, "/proc");
+		return plan_refused(p, pm_reason_errno(err), pm_remark(0), pm_remark(PM_REMARK_FILE, "/proc"));
 	if (!err && d->list.exits < 0 && !p->root->emulated)
-		err = plan_refused(p, pm_reason_errno(d->list.exits), exits_hint(d->list.exits),
-				   "/proc: tasks that end before they are read");
+		err = plan_refused(p, pm_reason_errno(d->list.exits), pm_remark(exits_remedy(d->list.exits)),
+				   pm_remark(PM_REMARK_TASKS_ENDED));
 	/* Everyone may see the first process, unless /proc hides other users' processes. */
 	if (!err && !p->root->emulated && faccessat(d->list.proc, "1/stat", R_OK, 0))
-		err = plan_refused(p, pm_reason_errno(-EPERM),
-				   "run pmrec as root, or mount /proc without the option hidepid",
-				   "/proc: processes of other users");
+		err = plan_refused(p, pm_reason_errno(-EPERM), pm_remark(PM_REMEDY_HIDEPID),
+				   pm_remark(PM_REMARK_TASKS_HIDDEN));
 	/* What is used from now on counts. */
 	if (!err)
 		err = tasks_read(&d->ranking.unit, NULL);
 	if (err)
-		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), NULL, "/proc") : err;
+		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), pm_remark(0),
+						      pm_remark(PM_REMARK_FILE, "/proc")) :
+					 err;
 	ranking_plan(&d->ranking, p, cell_key, CELLS, false);
 	d->thread_ranking.own_group = d->ranking.own_group;
 	return d->list.threads ? ranking_counters(&d->thread_ranking, p) : 0;

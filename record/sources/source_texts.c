@@ -138,8 +138,7 @@ static bool learn_stat(struct textsource *t, struct plan *p)
 		while (textcursor_cpu(&c, &cpu) && textcursor_u64(&c, &v))
 			there++;
 	if (there && there < n_cpu_rows)
-		plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/stat: times of each CPU but the first %u",
-			     there);
+		plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_STAT_CPUS, there));
 	expect_cpus(t, p, n_cpu_rows, n_cpu_rows);
 	t->n_single = (uint32_t)n - n_cpu_rows;
 	for (uint32_t k = 0; k < n; k++)
@@ -184,12 +183,13 @@ static bool learn_schedstat(struct textsource *t, struct plan *p)
 
 	if (!textcursor_line(&c) || c.label_len != 7 || memcmp(c.label, "version", 7) ||
 	    !textcursor_u64(&c, &version) || version < VERSION_FIRST || version > VERSION_LAST) {
-		plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/schedstat: version %llu", (unsigned long long)version);
+		plan_refused(p, PM_REASON_FORMAT, pm_remark(0),
+			     pm_remark(PM_REMARK_SCHEDSTAT_VERSION, (unsigned)version));
 		return false;
 	}
 	if (!root_u64(p->root, &on, "/proc/sys/kernel/sched_schedstats") && !on)
-		plan_refused(p, PM_REASON_NOT_COUNTED, "sysctl kernel.sched_schedstats=1",
-			     "schedstat: yields, schedules and wakeups are switched off");
+		plan_refused(p, PM_REASON_NOT_COUNTED, pm_remark(PM_REMEDY_SCHEDSTATS_ON),
+			     pm_remark(PM_REMARK_SCHEDSTAT_OFF));
 	expect_cpus(t, p, SCHEDSTAT_COLUMNS, (uint32_t)n);
 	/* Keys are numbers of columns, from 1. */
 	for (uint32_t k = 0; k < n; k++)
@@ -228,7 +228,7 @@ static bool learn_softirqs(struct textsource *t, struct plan *p)
 		memory_must(textfile_add(&t->file, c.label, c.label_len, t->n_ids++));
 	}
 	if (err)
-		plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/softirqs");
+		plan_refused(p, PM_REASON_FORMAT, pm_remark(0), pm_remark(PM_REMARK_FILE, "/proc/softirqs"));
 	return !err;
 }
 
@@ -280,19 +280,20 @@ static int tcp_refresh(struct textsource *t)
 /* ---- all of these ---- */
 
 static const struct text {
-	const char *source, *path, *hint;
+	const char *source, *path;
+	unsigned remedy;
 	bool (*learn)(struct textsource *t, struct plan *p); /* false: it was refused */
 	int (*refresh)(struct textsource *t);
 	uint16_t single, row, number; /* why what is absent is missing */
 } texts[] = {
 	/* clang-format off */
-	{ "stat", "/proc/stat", NULL, learn_stat, stat_refresh, PM_REASON_FORMAT, PM_REASON_OFFLINE, PM_REASON_NOT_SUPPORTED },
-	{ "schedstat", "/proc/schedstat", "a kernel with CONFIG_SCHEDSTATS", learn_schedstat, textsource_refresh,
+	{ "stat", "/proc/stat", 0, learn_stat, stat_refresh, PM_REASON_FORMAT, PM_REASON_OFFLINE, PM_REASON_NOT_SUPPORTED },
+	{ "schedstat", "/proc/schedstat", PM_REMEDY_SCHEDSTATS, learn_schedstat, textsource_refresh,
 	  0, PM_REASON_OFFLINE, PM_REASON_NOT_SUPPORTED },
-	{ "softirqs", "/proc/softirqs", NULL, learn_softirqs, textsource_refresh, 0, PM_REASON_OFFLINE, PM_REASON_FORMAT },
-	{ "vmstat", "/proc/vmstat", NULL, learn_keys, textsource_refresh, PM_REASON_GONE, 0, 0 },
-	{ "meminfo", "/proc/meminfo", NULL, learn_keys, textsource_refresh, PM_REASON_GONE, 0, 0 },
-	{ "tcp", "/proc/net/snmp", NULL, learn_tcp, tcp_refresh, 0, PM_REASON_FORMAT, PM_REASON_FORMAT },
+	{ "softirqs", "/proc/softirqs", 0, learn_softirqs, textsource_refresh, 0, PM_REASON_OFFLINE, PM_REASON_FORMAT },
+	{ "vmstat", "/proc/vmstat", 0, learn_keys, textsource_refresh, PM_REASON_GONE, 0, 0 },
+	{ "meminfo", "/proc/meminfo", 0, learn_keys, textsource_refresh, PM_REASON_GONE, 0, 0 },
+	{ "tcp", "/proc/net/snmp", 0, learn_tcp, tcp_refresh, 0, PM_REASON_FORMAT, PM_REASON_FORMAT },
 	/* clang-format on */
 };
 
@@ -303,7 +304,7 @@ static int text_plan(struct source *s, struct plan *p, struct error *e)
 
 	while (strcmp(text->source, s->ops->name))
 		text++;
-	t = textsource_new(s, p, sizeof(struct system_text), text->path, text->hint);
+	t = textsource_new(s, p, sizeof(struct system_text), text->path, text->remedy);
 	if (!t)
 		return 0;
 	t->refresh = text->refresh;
@@ -387,14 +388,14 @@ static int pressure_plan(struct source *s, struct plan *p, struct error *e)
 		first = r ? first : err;
 		/* Pressure by interrupts needs accounting of interrupt time, which few kernels have. */
 		if (err && !first && strcmp(resource[r], "irq"))
-			plan_refused(p, pm_reason_errno(err), NULL, "%s", path);
+			plan_refused(p, pm_reason_errno(err), pm_remark(0), pm_remark(PM_REMARK_FILE, path));
 	}
 	if (first)
 		return plan_refused(p, pm_reason_errno(first),
-				    first == -ENOENT     ? "a kernel with CONFIG_PSI, and psi=1 on its command line" :
-				    first == -EOPNOTSUPP ? "psi=1 on the kernel's command line" :
-							   NULL,
-				    "/proc/pressure");
+				    pm_remark(first == -ENOENT     ? PM_REMEDY_PSI :
+					      first == -EOPNOTSUPP ? PM_REMEDY_PSI_ON :
+								     0),
+				    pm_remark(PM_REMARK_FILE, "/proc/pressure"));
 	memory_must(textsource_resize(&d->text, RESOURCES * KINDS));
 	first = pressure_refresh(&d->text);
 	for (uint32_t slot = 0; slot < RESOURCES * KINDS && !first; slot++) {
@@ -406,7 +407,8 @@ static int pressure_plan(struct source *s, struct plan *p, struct error *e)
 		if (row && d->text.status[slot] == PM_OK)
 			memory_must(textsource_cell(&d->text, plan_counter(p, row), p->system_instance, slot));
 		else if (row && d->file[slot / KINDS].fd >= 0)
-			plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/pressure/%s: %s", what, kind);
+			plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
+				     pm_remark(PM_REMARK_PRESSURE_LINE, what, kind));
 	}
 	return first ? first : textsource_unit(&d->text, p, 0);
 }

@@ -51,8 +51,8 @@ static void add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_ki
 		}
 		err = filegrid_add(g, plan_counter(p, &row[r]), instance, cpu, 0, FOLDER, cpu, row[r].key);
 		if (err)
-			plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/thermal_throttle/%s", cpu,
-				     row[r].key);
+			plan_refused(p, filegrid_reason(err, false), pm_remark(0),
+				     pm_remark(PM_REMARK_THROTTLE_FILE, cpu, row[r].key));
 	}
 }
 
@@ -75,7 +75,8 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 	s->data = grids;
 	if (err || grids)
 		return err;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/sys/devices/system/cpu/cpuN/thermal_throttle");
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
+			    pm_remark(PM_REMARK_FILE, "/sys/devices/system/cpu/cpuN/thermal_throttle"));
 }
 
 /* A CPU that was offline is read again when it is back. */

@@ -77,7 +77,8 @@ static void add_folder(struct filegrid *g, struct plan *p, const char *name)
 	config(p, name);
 	err = filegrid_try(p->root, FOLDER "/%s/current_freq_khz", name);
 	if (err && err != -ENOENT)
-		plan_refused(p, filegrid_reason(err, false), NULL, FOLDER "/%s/current_freq_khz", name);
+		plan_refused(p, filegrid_reason(err, false), pm_remark(0),
+			     pm_remark(PM_REMARK_FILE_IN, FOLDER, name, "current_freq_khz"));
 	instance = err ? -ENOENT : find_column(p, name, &counter);
 	if (instance != -ENOENT)
 		filegrid_add(g, counter, instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz", name);
@@ -92,6 +93,6 @@ const struct source_ops source_uncorefreq = {
 			.path = FOLDER,
 			.add = add_folder,
 			.what = FOLDER,
-			.hint = "modprobe intel-uncore-frequency; virtual machines have none",
+			.remedy = PM_REMEDY_UNCORE_FREQUENCY,
 		},
 };

@@ -400,14 +400,15 @@ int textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_ns
 	return 0;
 }
 
-void *textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint)
+void *textsource_new(struct source *s, struct plan *p, size_t size, const char *path, unsigned remedy)
 {
 	struct textsource *t = memory_new(1, size);
 	int err = textfile_open(&t->file, p->root, path);
 
 	if (err) {
 		free(t);
-		memory_must(plan_refused(p, pm_reason_errno(err), err == -ENOENT ? hint : NULL, "%s", path));
+		memory_must(plan_refused(p, pm_reason_errno(err), pm_remark(err == -ENOENT ? remedy : 0),
+					 pm_remark(PM_REMARK_FILE, path)));
 		return NULL;
 	}
 	t->refresh = textsource_refresh;

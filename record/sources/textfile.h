@@ -138,9 +138,9 @@ struct textsource {
 
 /*
  * Makes source->data, `size` bytes of zeros after the open file at `path`. Where it cannot be opened a refusal says
- * so, and what would bring a file that does not exist (`hint`, or NULL); NULL then. Only for plan().
+ * so, and what would bring a file that does not exist (`remedy`, or 0); NULL then. Only for plan().
  */
-void *textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint);
+void *textsource_new(struct source *s, struct plan *p, size_t size, const char *path, unsigned remedy);
 void textsource_release(struct source *s);
 /* The usual refresh(). */
 int textsource_refresh(struct textsource *t);

@@ -441,6 +441,13 @@ bool redact_has_address(const char *name)
 	return found;
 }
 
+/* Whether a device's name is one that the kernel gives. */
+static bool is_plain_device(const struct redact *r, const char *name)
+{
+	return redact_keeps(r, PM_COUNTER_DEVICES, "devices") ||
+	       (redact_is_plain(r, name) && !redact_has_address(name));
+}
+
 const char *redact_instance_kind(const struct redact *r, const struct pm_instance *i)
 {
 	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
@@ -454,9 +461,7 @@ const char *redact_instance_kind(const struct redact *r, const struct pm_instanc
 		return is_numbered(name, "cgroup-") || redact_keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? NULL :
 												       "cgroup";
 	case PM_DEVICE:
-		if (redact_keeps(r, PM_COUNTER_DEVICES, "devices"))
-			return NULL;
-		return redact_is_plain(r, name) && !redact_has_address(name) ? NULL : "device";
+		return is_plain_device(r, name) ? NULL : "device";
 	default:
 		return NULL;
 	}
@@ -1116,22 +1121,69 @@ static int on_pmu(void *ctx, struct pm_pmu *p)
 	return 0;
 }
 
-/* "cycles, cpu/event=1/": whether all are events that no user invented. */
-static bool are_events(const struct redact *r, const char *text)
+/* ---- remarks ---- */
+
+/* Of "cycles, cpu/event=1/" the names that a user invented become pseudonyms. */
+static char *clean_events(struct redact *r, char *text)
 {
-	SCOPED(scoped_free) char *copy = memory_text(text);
-	char *rest = copy, *word;
-	bool all = true;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 
-	while (all && (word = strsep(&rest, " ")))
-		if (*word) {
-			size_t n = strlen(word);
-
-			if (word[n - 1] == ',')
-				word[n - 1] = '\0';
-			all = redact_is_event(r, word) || redact_is_pseudonym(word);
+	for (char *name = text, *next; name; name = next) {
+		next = strstr(name, ", ");
+		if (next) {
+			*next = '\0';
+			next += 2;
 		}
-	return all;
+		buf_printf(&out, "%s%s", name > text ? ", " : "",
+			   redact_is_event(r, name) ? name : redact_name(r, "event", name));
+	}
+	memory_whole(&out);
+	return memory_text(buf_str(&out));
+}
+
+/* The text that stands for an argument; owned by the caller. */
+static char *clean_argument(struct redact *r, char class, const struct pm_value *v)
+{
+	SCOPED(scoped_free) char *text = v->kind == PM_VALUE_TEXT ? memory_text(v->str.data) : NULL;
+
+	if (text && !*text)
+		return memory_text("");
+	switch (text ? class : '\0') {
+	case 'c':
+		clean(r, &text);
+		return memory_text(text);
+	case 'e':
+		return clean_events(r, text);
+	case 'a':
+		return memory_text(redact_name(r, "counter", text));
+	case 'm':
+		return memory_text(redact_name(r, "metric", text));
+	case 'g':
+		return memory_text(redact_keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? text :
+										   redact_name(r, "cgroup", text));
+	case 'd':
+		return memory_text(is_plain_device(r, text) ? text : redact_name(r, "device", text));
+	default:
+		return memory_text("redacted");
+	}
+}
+
+/* Replaces the arguments of a remark by their classes. */
+static void clean_remark(struct redact *r, struct pm_value *v)
+{
+	for (uint32_t i = 1; pm_remark_code(v) && i < v->array.n; i++) {
+		struct pm_value *argument = &v->array.item[i];
+		char class = pm_remark_class(v, i - 1);
+		SCOPED(scoped_free) char *text = NULL;
+
+		if (argument->kind == PM_VALUE_U64 && (class == 'n' || class == 'r'))
+			continue;
+		text = clean_argument(r, class, argument);
+		r->counts.scrubbed += argument->kind != PM_VALUE_TEXT || strcmp(text, argument->str.data) != 0;
+		pm_value_release(argument);
+		*argument = pm_text(text);
+		memory_checked(argument->str.data);
+	}
 }
 
 static int on_probe(void *ctx, struct pm_probe *p)
@@ -1140,17 +1192,8 @@ static int on_probe(void *ctx, struct pm_probe *p)
 
 	pm_map_release(&p->attrs);
 	on_source(r, &p->source);
-	if (are_events(r, p->what))
-		clean(r, &p->what);
-	else
-		clean_or_hide(r, &p->what, "redacted");
-	if (!p->hint)
-		return 0;
-	clean_or_hide(r, &p->hint, "");
-	if (!*p->hint) {
-		free(p->hint);
-		p->hint = NULL;
-	}
+	clean_remark(r, &p->what);
+	clean_remark(r, &p->hint);
 	return 0;
 }
 
@@ -1194,9 +1237,18 @@ static int on_event(void *ctx, struct pm_event *e)
 		r->counts.dropped++;
 		return REWRITE_DROP;
 	}
+	struct pm_value note = pm_u64(0);
+
+	/* The arguments of a remark have classes of their own. */
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE))
+		memory_done(pm_value_copy(&note, pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE)));
+	pm_map_remove(&e->attrs, PM_EVENT_KEY_NOTE);
 	clean_map(r, &e->attrs, pm_event_keys, event_kind);
-	if (!is_plain_now(r, pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, "")))
-		memory_done(pm_map_set(&e->attrs, PM_EVENT_KEY_NOTE, pm_text("redacted")));
+	clean_remark(r, &note);
+	if (pm_remark_code(&note))
+		memory_done(pm_map_set(&e->attrs, PM_EVENT_KEY_NOTE, note));
+	else
+		pm_value_release(&note);
 	return 0;
 }
 

@@ -829,7 +829,8 @@ static bool probe_again(const struct rewrite *w, const struct pm_probe *p)
 	for (uint32_t i = 0; w->recordings && i < w->model.n_probes; i++) {
 		const struct pm_probe *old = &w->model.probe[i];
 
-		if (old->reason == p->reason && !strcmp(old->source, p->source) && !strcmp(old->what, p->what))
+		if (old->reason == p->reason && !strcmp(old->source, p->source) &&
+		    pm_value_equal(&old->what, &p->what))
 			return true;
 	}
 	return false;
@@ -1221,12 +1222,12 @@ static int take_event(struct rewrite *w, const struct pm_event *event)
 static int write_note(struct rewrite *w, const struct pm_damage *d)
 {
 	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = w->last_tick };
-	char text[320];
+	struct pm_value remark = pm_remark(PM_REMARK_DAMAGE, 0, d->text);
 	int r;
 
-	snprintf(text, sizeof(text), "%llu bytes of the input could not be used: %s", (unsigned long long)d->length,
-		 d->text);
-	memory_done(pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text)));
+	memory_done(!pm_remark_code(&remark));
+	remark.array.item[1] = pm_u64(d->length);
+	memory_done(pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, remark));
 	r = w->rules->event ? w->rules->event(w->rules->ctx, &e) : REWRITE_KEEP;
 	if (r == REWRITE_KEEP)
 		r = pm_writer_event(w->writer, &e);

@@ -541,11 +541,13 @@ static void missing(struct report *p)
 		const struct pm_probe *probe = &p->m->probe[i];
 
 		buf_clear(&p->cell);
-		buf_addstr(&p->cell, pm_model_probe_name(p->m, probe));
+		pm_model_probe_text(p->m, probe, &p->cell);
 		if (probe->reason && probe->reason != PM_REASON_NOT_READ) /* then what says why */
 			buf_printf(&p->cell, ": %s", pm_reason_text(probe->reason));
-		if (probe->hint)
-			buf_printf(&p->cell, "; try: %s", probe->hint);
+		if (pm_remark_code(&probe->hint)) {
+			buf_addstr(&p->cell, "; try: ");
+			pm_remark_text(&p->cell, &probe->hint);
+		}
 		say_cell(p, probe->source);
 	}
 }
@@ -1023,6 +1025,15 @@ static struct json *pmu_json(const void *thing)
 	return map_json(&((const struct pm_pmu *)thing)->attrs, pm_pmu_keys);
 }
 
+static struct json *remark_json(const struct pm_value *remark)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	pm_remark_text(&text, remark);
+	memory_whole(&text);
+	return json_new_text(buf_str(&text));
+}
+
 static struct json *probe_json(const void *thing)
 {
 	const struct pm_probe *p = thing;
@@ -1030,10 +1041,10 @@ static struct json *probe_json(const void *thing)
 	char name[16];
 
 	json_put(j, "source", json_new_text(p->source));
-	json_put(j, "what", json_new_text(p->what));
+	json_put(j, "what", remark_json(&p->what));
 	json_put(j, "reason", json_new_text(pm_reason_name(p->reason, name)));
 	json_put(j, "text", json_new_text(pm_reason_text(p->reason)));
-	json_put(j, "hint", p->hint ? json_new_text(p->hint) : json_new_null());
+	json_put(j, "hint", pm_remark_code(&p->hint) ? remark_json(&p->hint) : json_new_null());
 	return j;
 }
 

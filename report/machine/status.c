@@ -24,6 +24,8 @@ void event_text(const struct pm_event *e, struct buf *out)
 	if (pm_map_get(&e->attrs, PM_EVENT_KEY_REASON))
 		buf_printf(out, " (%s)",
 			   pm_reason_name((uint16_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_REASON, 0), word));
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE))
-		buf_printf(out, ": %s", pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, ""));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE)) {
+		buf_addstr(out, ": ");
+		pm_remark_text(out, pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE));
+	}
 }

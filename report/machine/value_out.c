@@ -108,13 +108,30 @@ const char *key_name(const struct pm_key_row *rows, uint32_t key, char buf[stati
 	return buf;
 }
 
+const struct pm_value *value_shown(const struct pm_key_row *rows, const struct pm_field *f, struct pm_value *made)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	*made = pm_u64(0);
+	if (rows != pm_event_keys || f->key != PM_EVENT_KEY_NOTE)
+		return &f->value;
+	pm_remark_text(&text, &f->value);
+	*made = pm_text(buf_str(&text));
+	return made->str.data ? made : &f->value;
+}
+
 struct json *map_json(const struct pm_map *m, const struct pm_key_row *rows)
 {
 	struct json *j = json_new_object();
 	char name[16];
 
-	for (uint32_t i = 0; i < m->n; i++)
-		json_put(j, key_name(rows, m->field[i].key, name), value_json(&m->field[i].value));
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct pm_value made;
+
+		json_put(j, key_name(rows, m->field[i].key, name),
+			 value_json(value_shown(rows, &m->field[i], &made)));
+		pm_value_release(&made);
+	}
 	return j;
 }
 
@@ -123,8 +140,11 @@ void map_text(const struct pm_map *m, const struct pm_key_row *rows, struct buf 
 	char name[16];
 
 	for (uint32_t i = 0; i < m->n; i++) {
+		struct pm_value made;
+
 		buf_printf(out, "%s%s=", i ? " " : "", key_name(rows, m->field[i].key, name));
-		value_text(&m->field[i].value, out);
+		value_text(value_shown(rows, &m->field[i], &made), out);
+		pm_value_release(&made);
 	}
 }
 

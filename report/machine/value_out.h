@@ -10,6 +10,8 @@
 void value_text(const struct pm_value *v, struct buf *out);
 /* NULL only without memory. Bytes become hexadecimal text. */
 struct json *value_json(const struct pm_value *v);
+/* The value as it is shown: of a remark its text, which *made owns. */
+const struct pm_value *value_shown(const struct pm_key_row *rows, const struct pm_field *f, struct pm_value *made);
 /* An object with the names of the rows; a key without row is "key-N". */
 struct json *map_json(const struct pm_map *m, const struct pm_key_row *rows);
 /* Ns since 1970 as RFC 3339; null for 0. */

@@ -190,10 +190,12 @@ def make(path):
         5: 1, 6: ["a line of " + secret("text"), "zqhost".encode("utf-16-le"), "on"]})
     r.body(encode.PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 8: [[event, "event=0x3c", "", "", 4]], 10: [["peer", "0"], [secret("file"), secret("content")]],
                                     66: secret("pmu")}]})
-    r.body(encode.PROBES, {1: 0, 2: [{1: "perf", 2: probe, 4: 2, 3: "ask " + secret("hint")},
-                                     {1: "add", 2: "/sys/class/net/" + secret("eth") + "/speed", 4: 3,
+    r.body(encode.PROBES, {1: 0, 2: [{1: "perf", 2: [3, "cycles, %s, " % probe + secret("invented")], 4: 2, 3: [1, "ask " + secret("hint")]},
+                                     {1: "add", 2: [5, "/sys/class/net/" + secret("eth") + "/speed"], 4: 3,
                                       5: {1: secret("x")}},
-                                     {1: "stat", 2: "ZQHOST.ZQDOMAIN.EXAMPLE and Zqhost", 4: 3}]})
+                                     {1: "stat", 2: [2, "ZQHOST.ZQDOMAIN.EXAMPLE and Zqhost"], 4: 3},
+                                     *({1: "perf", 2: [code, secret("a"), secret("b"), secret("c"), secret("d"), 5], 3: [code, secret("e")], 4: 3}
+                                       for code in (4711, 3, 5, 31, 40, 44, 200))]})
     r.body(encode.CONFIG, {1: [
         {1: "cpufreq.scaling_driver", 2: encode.START, 3: 0, 50: "driver on zqhost"},
         {1: "msr.0x606", 2: encode.START, 3: 0, 150: secret("machineconfig")},
@@ -205,8 +207,8 @@ def make(path):
              [("u64", [[1, 2, 3]] * 5 + [[1, 3, 1], [2, 2, 2]])], [])], ticks)
     r.body(encode.EVENT, {1: encode.START, 2: [{1: 1, 2: 10, 3: {200: "now " + secret("marker")}}]})
     r.body(encode.EVENT, {1: encode.START, 2: [
-        {1: 10, 2: 11, 3: {8: 1, 9: 0, 201: 4711, 15: "note by zqhost", 80: secret("new")}}]})
-    r.body(encode.EVENT, {1: encode.START, 2: [{1: 77, 2: 12, 3: {15: secret("kind")}}]})
+        {1: 10, 2: 11, 3: {8: 1, 9: 0, 201: 4711, 15: [2, "note by zqhost"], 80: secret("new")}}]})
+    r.body(encode.EVENT, {1: encode.START, 2: [{1: 77, 2: 12, 3: {15: [4711, secret("kind")]}}]})
     r.end()
     r.save(path)
     print("\n".join(made))

@@ -2,8 +2,10 @@
 first recording of a file, with the words that `pmrep dump` has for types and reasons.
 """
 
+import ast
 import collections
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -19,6 +21,19 @@ EVENTS = {1: "marker", 2: "cpu-online", 3: "cpu-offline", 4: "lost", 5: "clock-s
           8: "disable", 9: "child-start", 10: "child-exit", 11: "failed", 12: "run-start", 13: "run-end", 14: "gone",
           15: "note"}
 PLACES = (None, None, "cpu", "package", "die", "cluster", "core", "node", "thread", "l1d", "l1i", "l2", "l3", "type", "capacity", "online")
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../format/remark.inc")) as table:
+    REMARKS = {int(code): ast.literal_eval("(%s)" % text)
+               for code, text in re.findall(r'^RE(?:MARK|MEDY)\(\w+, (\d+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', table.read(), re.M)}
+
+
+def remark(v):
+    """The text of a code with arguments."""
+    if not isinstance(v, list) or v[0] not in REMARKS:
+        return "remark %d" % v[0] + (": " + ", ".join(map(str, v[1:])) if v[1:] else "") if isinstance(v, list) else v
+    arguments = iter(v[1:])
+    return re.sub("%(.)", lambda m: (os.strerror if m[1] == "r" else str)(next(arguments, "")), REMARKS[v[0]])
+
 
 Counter = collections.namedtuple(
     "Counter", "id name display source unit scale type semantics width aggregation attrs")
@@ -65,9 +80,9 @@ class Recording:
         self.groups = {i: Group(i, g.source, g.flags, g.counters, g.instances) for i, g in r.all_groups.items()}
         self.retired_groups = {i for i, g in r.all_groups.items() if g.retired}
         self.pmus = {i: plain(p) for i, p in r.pmus.items()}
-        self.probes = {i: Probe(p[1], p[2], p.get(3), p[4], plain(p.get(5, {}))) for i, p in r.probes.items()}
+        self.probes = {i: Probe(p[1], remark(p[2]), remark(p[3]) if 3 in p else None, p[4], plain(p.get(5, {}))) for i, p in r.probes.items()}
         self.configs = [self.config(plain(e)) for e in r.config]
-        self.events = [Event(EVENTS.get(kind, "unknown"), time, plain(attrs)) for kind, time, attrs in r.events]
+        self.events = [Event(EVENTS.get(kind, "unknown"), time, {k: remark(v) if k == 15 else v for k, v in plain(attrs).items()}) for kind, time, attrs in r.events]
         self.chunks = [self.chunk(c) for c in r.chunks]
 
     @staticmethod

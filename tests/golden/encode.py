@@ -110,14 +110,14 @@ def hostile(path):
     r.body(SCHEMA, {1: 1, 2: counters, 3: 1, 4: [{1: HOSTILE, 2: 2, 3: [1, 4, 1], 4: [1, 4, 1]}],
                     5: 1, 6: [HOSTILE, HOSTILE.encode()]})
     r.body(PMUS, {1: 0, 2: [{1: HOSTILE, 7: [[HOSTILE, HOSTILE]], 8: [[HOSTILE, HOSTILE, HOSTILE, HOSTILE, 0]]}]})
-    r.body(PROBES, {1: 0, 2: [{1: HOSTILE, 2: HOSTILE, 3: HOSTILE, 4: 2}]})
+    r.body(PROBES, {1: 0, 2: [{1: HOSTILE, 2: [1, HOSTILE], 3: [227, HOSTILE], 4: 2}, {1: HOSTILE, 2: [4711, HOSTILE, 5], 4: 2}]})
     r.body(CONFIG, {1: [{1: HOSTILE, 2: START, 3: 0, 50: HOSTILE},
                         {1: "b" + HOSTILE, 2: START, 3: 7, 250: [HOSTILE]}]})
     ticks = [START, START + 10**9]
     r.chunk([(1, times(ticks, 1, 0) + [("u64", [[5, 9]] * 4), ("text", [[1, 1]] * 4)] + [("u64", [[5, 9]] * 4)] * 2, [])], ticks)
-    r.body(EVENT, {1: START, 2: [{1: 1, 2: 5, 3: {200: HOSTILE, 15: HOSTILE}},
-                                 {1: 11, 2: 6, 3: {5: HOSTILE, 15: HOSTILE, 6: 1005}}]})
-    r.body(EVENT, {2: [{1: 15, 2: START + 7, 3: {15: HOSTILE}}]})
+    r.body(EVENT, {1: START, 2: [{1: 1, 2: 5, 3: {200: HOSTILE, 15: [1, HOSTILE]}},
+                                 {1: 11, 2: 6, 3: {5: HOSTILE, 15: [1, HOSTILE], 6: 1005}}]})
+    r.body(EVENT, {2: [{1: 15, 2: START + 7, 3: {15: [1, HOSTILE]}}]})
     r.end()
     r.save(path)
 

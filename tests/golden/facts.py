@@ -540,7 +540,7 @@ def machine(path, costs=None, cycles=(0, 0, 0)):
               {1: "perf", 2: 4, 3: [5, 1, 1], 4: [1, 2, 1]}]
     r.body(SCHEMA, {1: 1, 2: counters, 3: 1, 4: groups, 5: 1, 6: ["one two", b"\x00\xff", ""]})
     r.body(PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 7: [["event", "config:0-7"]], 8: [["p", "event=1", "", "", 0]], 10: [["x", "y z"]]}]})
-    r.body(PROBES, {1: 0, 2: [{1: "msr", 2: "0x1a2", 3: "load msr", 4: 1005}, {1: "x", 2: "y", 4: 3}, {1: "x", 2: "two words", 4: 250}]})
+    r.body(PROBES, {1: 0, 2: [{1: "msr", 2: [2, "0x1a2"], 3: [226], 4: 1005}, {1: "x", 2: [1, "y"], 4: 3}, {1: "x", 2: [4711, "two words", 5], 4: 250}]})
     r.body(CONFIG, {1: [{1: "k.%d" % i, 2: START + i, 3: 7, 4: [0, 2, 5, 1, 7, 3], (50 + 100 * (i % 4)): v} for i, v in
                         enumerate([1, -5, "text of it", b"\xab", [1, 2], [["k", "v"], ["l", 2]], [[1, 2, 3]], True, False])] +
                     [{1: "gone", 2: START, 3: 1, 4: [1, 1], 5: 4}]})

@@ -101,8 +101,13 @@ def build(c):
     r.body(SCHEMA, {1: 1, 2: counters, 3: 1, 4: [{1: "stat", 2: 3, 3: [x for k, _ in pairs for x in (k, 1, 1)],
                                                   4: [x for _, n in pairs for x in (n, 1, 1)]}]})
     r.body(PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 8: [["cycles", "event=60", "", "", 0]], 10: [["serial", person()]]}]})
-    r.body(PROBES, {1: 0, 2: [{1: "add", 2: "/sys/class/net/%s/speed" % devices[1], 3: "ask " + person(), 4: 3},
-                            {1: "stat", 2: "cannot open /home/u42x", 3: "try /home/u42x/core", 4: 13}]})
+    r.body(PROBES, {1: 0, 2: [{1: "add", 2: [5, "/sys/class/net/%s/speed" % devices[1]], 3: [1, "ask " + person()], 4: 3},
+                            {1: "stat", 2: [1, "cannot open /home/u42x"], 3: [1, "try /home/u42x/core"], 4: 13},
+                            {1: "hwmon", 2: [8, "/sys/class/hwmon", "hwmon3", "temp1", machine()], 4: 13},
+                            {1: "resctrl", 2: [12, "/sys/fs/resctrl/" + person(), "mon_L3_00", "llc_occupancy"], 4: 13},
+                            {1: "perf", 2: [31, person()], 4: 6}, {1: "perf", 2: [40, person(), person("what zq%sx needs")], 4: 2},
+                            {1: "perf", 2: [4, "cycles, " + person(), 7], 4: 2}, {1: "perf", 2: [4711, person(), machine(), c.id("person")], 3: [4712, person()], 4: 2},
+                            {1: "perf", 2: [44, person(), c.id("machine")], 4: 2}]})
     r.body(CONFIG, {1: [{1: "cpufreq.x", 2: START - 9, 3: 0, 50: "driver of qvxk and wqzjv, q7xz, w4j"}, {1: "machine.serial", 2: START - 8, 3: 0, 150: c.id("machine")},
                         {1: "machine.mac", 2: START - 8, 3: 0, 150: c.address("machine", "%012x")},
                         {1: "pmrec.when", 2: START - 8, 3: 0, 350: c.id("time")},
@@ -116,7 +121,7 @@ def build(c):
     bands = late + [("u64", values)]
     r.chunk([(1, bands, [])], TICKS, CLOCKS)
     r.body(EVENT, {1: START, 2: [{1: 1, 2: 5, 3: {200: person()}}, {1: 9, 2: 6, 3: {201: c.id("person")}},
-                                 {1: 15, 2: 7, 3: {15: "%s went away" % devices[2]}}, {1: 15, 2: 7, 3: {15: "the file of u42x"}}, {1: 12, 2: 8, 3: {8: 1}}]})
+                                 {1: 15, 2: 7, 3: {15: [1, "%s went away" % devices[2]]}}, {1: 15, 2: 7, 3: {15: [4713, "the file of u42x", person()]}}, {1: 12, 2: 8, 3: {8: 1}}]})
     r.body(INSTANCES, {1: START + 2 * SECOND, 4: [2, 1]})
     r.end()
     return r.data, len(values)

@@ -547,8 +547,11 @@ class Reader:
 
     def probes(self, now, m, _):
         def check(one):
-            for k in (1, 2) + ((3,) if 3 in one else ()):
-                text(one.get(k))
+            text(one.get(1))
+            for k in (2, 3) if 3 in one else (2,):
+                remark = array(one.get(k))
+                need(remark and is_int(remark[0]) and 0 < remark[0] < 1 << 32, "code of a remark")
+                need(all(is_value(v) and not isinstance(v, list) for v in remark), "argument of a remark")
             below(one.get(4), 1 << 16)
             attributes(one.get(5))
         self.listed(now.probes, m, check)

@@ -341,7 +341,7 @@ class World(Writer):
             self.body(5, self.extra({1: self.pmus, 2: [self.extra({1: "pmu%d" % i, 2: i}, 40) for i in range(self.pmus, self.pmus + n)]}))
             self.pmus += n
         elif k == 1:
-            self.body(6, self.extra({1: self.probes, 2: [{1: "perf", 2: "what", 4: rng.choice([0, 2, 3, 1013])}]}))
+            self.body(6, self.extra({1: self.probes, 2: [{1: "perf", 2: rng.choice([[3, "what"], [4711, "x", 5], [45]]), 4: rng.choice([0, 2, 3, 1013])}]}))
             self.probes += 1
         elif k == 2:
             entries = []
@@ -366,7 +366,7 @@ class World(Writer):
                     when = self.time + rng.randrange(1000)
                     e[2] = when - base
                 if rng.random() < 0.5:
-                    e[3] = self.extra({k: v for k, v in ((1, 5), (3, 1), (15, "note"), (200, "text")) if rng.random() < 0.4}, 40)
+                    e[3] = self.extra({k: v for k, v in ((1, 5), (3, 1), (15, [1, "note"]), (200, "text")) if rng.random() < 0.4}, 40)
                 made.append(self.extra(e))
                 self.events_made.append((kind, when))
             m[2] = made

@@ -7,6 +7,7 @@
 #include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/notation.h"
 #include "tests/unit/lib/refused.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/test.h"
 
 static int list_of(struct pm_value *v)
@@ -33,9 +34,10 @@ static int fill_model(struct pm_model *m, struct pm_map *attrs, struct pm_value 
 	const struct pm_group g = {
 		.source = (char *)"s", .counter = ids, .n_counters = 4, .instance = ids, .n_instances = 3
 	};
-	const struct pm_probe p = { (char *)"s", (char *)"w", (char *)"h", 5, *attrs };
+	struct pm_probe p = { (char *)"s", remark_of("w"), remark_of("h"), 5, *attrs };
 	int64_t err = pm_model_set_topology(m, &t);
 
+	err = err || pm_remark_code(&p.hint) ? err : -ENOMEM;
 	err = err ? err : list_of(list);
 	err = err ? err : pm_map_set(attrs, 1, pm_text("a text"));
 	err = err ? err : pm_map_set(attrs, 2, pm_bool(true));
@@ -53,6 +55,8 @@ static int fill_model(struct pm_model *m, struct pm_map *attrs, struct pm_value 
 	err = err < 0 ? err : pm_model_add_string(m, "a string", 8, false);
 	err = err < 0 ? err : pm_model_add_pmu(m, &(struct pm_pmu){ .attrs = *attrs });
 	err = err < 0 ? err : pm_model_add_probe(m, &p);
+	pm_value_release(&p.what);
+	pm_value_release(&p.hint);
 	for (uint32_t i = 0; i < 50 && err >= 0; i++)
 		err = pm_model_add_config(m, &(struct pm_config){ .name = name,
 								  .value = *list,
@@ -76,7 +80,7 @@ static int copy_some(const struct pm_model *m)
 	if (!err) {
 		assert_string_equal(c.scale.text, "0.5");
 		assert_true(pm_value_equal(&one.value, &m->config[3].value));
-		assert_string_equal(p.hint, "h");
+		assert_true(pm_value_equal(&p.hint, &m->probe[0].hint));
 	}
 	pm_counter_release(&c);
 	pm_config_release(&one);
@@ -380,12 +384,12 @@ static void edges_of_bodies(void **state)
 		{ "P{1:0,2:[{1:'x'}]}P{1:1,2:[{1:'y'}]}", 0, NEW },
 		{ "P{2:[{1:'x'}]}", EBADMSG, 0 },
 		{ "P{1:4194305,2:[]}", EBADMSG, 0 },
-		{ "B{1:0,2:[{1:'s',2:'w',3:'h',4:2,5:{1:2},6:0}]}", 0, NEW },
-		{ "B{1:0,2:[{1:'s',2:'w',4:2}]}B{1:0,2:[{1:'s',2:'w',4:2}]}", 0, SAME },
-		{ "B{1:0,2:[{2:'w',4:2}]}", EBADMSG, 0 },
+		{ "B{1:0,2:[{1:'s',2:[1,'w'],3:[200],4:2,5:{1:2},6:0}]}", 0, NEW },
+		{ "B{1:0,2:[{1:'s',2:[1,'w'],4:2}]}B{1:0,2:[{1:'s',2:[1,'w'],4:2}]}", 0, SAME },
+		{ "B{1:0,2:[{2:[1,'w'],4:2}]}", EBADMSG, 0 },
 		{ "B{1:0,2:[{1:'s',4:2}]}", EBADMSG, 0 },
-		{ "B{1:0,2:[{1:'s',2:'w'}]}", EBADMSG, 0 },
-		{ "B{1:0,2:[{1:'s',2:'w',4:65536}]}", EBADMSG, 0 },
+		{ "B{1:0,2:[{1:'s',2:[1,'w']}]}", EBADMSG, 0 },
+		{ "B{1:0,2:[{1:'s',2:[1,'w'],4:65536}]}", EBADMSG, 0 },
 		/* values read once */
 		{ CONFIG("50:5"), 0, NEW },
 		{ CONFIG("50:5") CONFIG("50:5"), 0, SAME },

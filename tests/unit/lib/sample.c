@@ -1,4 +1,5 @@
 /* Makes a recording that has something of everything. */
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/sample.h"
 
 #include <stdlib.h>
@@ -111,9 +112,9 @@ void sample_model(struct pm_model *m, const struct sample_options *o)
 			.name = (char *)"msr.0x606", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(0xa0e03)
 		};
 		struct pm_probe r = { .source = (char *)"perf",
-				      .what = (char *)"cycles",
+				      .what = pm_remark(PM_REMARK_EVENTS, "cycles"),
 				      .reason = 1013,
-				      .hint = i ? (char *)"sysctl kernel.perf_event_paranoid=-1" : NULL };
+				      .hint = remark_of(i ? "sysctl kernel.perf_event_paranoid=-1" : NULL) };
 
 		must(pm_map_set(&p.attrs, PM_PMU_NAME, pm_text("cpu")));
 		must(pm_map_set(&p.attrs, PM_PMU_TYPE, pm_u64(4 + i)));
@@ -128,6 +129,8 @@ void sample_model(struct pm_model *m, const struct sample_options *o)
 		pm_value_release(&c.value);
 		cpulist_release(&c.instances);
 		must(pm_model_add_probe(m, &r));
+		pm_value_release(&r.what);
+		pm_value_release(&r.hint);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* --add: what it takes, what it refuses, and the counters that come of it on copies of machines. */
 #include "record/plan/add.h"
 #include "record/plan/topology.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/planned.h"
 #include "tests/unit/lib/test.h"
 
@@ -169,7 +170,7 @@ static void what_is_not_there_is_a_column_with_a_reason(void **state)
 	start("server", a, 2);
 	assert_null(here.plan.units);
 	assert_int_equal(here.model.n_probes, 2);
-	assert_string_equal(here.model.probe[1].hint, "modprobe msr");
+	assert_string_equal(said(&here.model.probe[1].hint), "modprobe msr");
 	c = pm_model_counter_named(&here.model, "add.here");
 	assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0), PM_REASON_NOT_SUPPORTED);
 	assert_non_null(pm_model_counter_named(&here.model, "add.tsc"));

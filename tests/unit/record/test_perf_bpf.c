@@ -1,5 +1,6 @@
 /* Events that BPF programs count: what is read when, what a CPU, a task, a cgroup that comes or goes changes, and what
  * --control does to them. The kernel is that of perf_kernel.h, and a bpf(2) that runs no program but says which one. */
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 
@@ -511,7 +512,7 @@ static void requests_are_checked(void **state)
 		assert_int_equal(perf_bpf_check(f.s, &f.w->plan, &f.w->e), cases[i].err);
 		assert_int_equal(f.w->model.n_probes, cases[i].remark);
 		if (cases[i].remark)
-			assert_string_equal(f.w->model.probe[0].what,
+			assert_string_equal(said(&f.w->model.probe[0].what),
 					    "BPF counts events of a group one by one, not together");
 		end(&f);
 	}
@@ -525,7 +526,7 @@ static void requests_are_checked(void **state)
 	open_good(&f);
 	assert_string_equal(bpf_group_text(f.s->group[0]->bpf), "alone");
 	assert_int_equal(f.w->model.n_probes, 1);
-	assert_non_null(strstr(f.w->model.probe[0].what, "events are not shared with other recorders: "));
+	assert_non_null(strstr(said(&f.w->model.probe[0].what), "events are not shared with other recorders: "));
 	end(&f);
 }
 

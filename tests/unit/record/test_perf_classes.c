@@ -1,6 +1,7 @@
 /* What a machine's uncore PMUs are, which of them are missing, and what is said of memory bandwidth; on a folder. */
 #include "common/event/class_pmu.h"
 #include "record/perf/perf_pmu.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
 
@@ -89,8 +90,8 @@ static void missing(struct machine *m, const char *const (*want)[2], size_t n)
 	assert_int_equal(perf_classes_missing(&m->pmus, &m->w->plan), 0);
 	for (uint32_t i = first; i < model->n_probes; i++) {
 		assert_in_range(i - first, 0, n - 1);
-		assert_string_equal(model->probe[i].what, want[i - first][0]);
-		assert_string_equal(model->probe[i].hint, want[i - first][1]);
+		assert_string_equal(said(&model->probe[i].what), want[i - first][0]);
+		assert_string_equal(said(&model->probe[i].hint), want[i - first][1]);
 		assert_int_equal(model->probe[i].reason, PM_REASON_NOT_SUPPORTED);
 	}
 	assert_int_equal(model->n_probes - first, n);
@@ -121,8 +122,8 @@ static void drivers_of_what_the_firmware_describes(void **state)
 	again(m);
 	assert_int_equal(perf_classes_missing(&m->pmus, &m->w->plan), 0);
 	assert_int_equal(m->w->model.n_probes, 2);
-	assert_string_equal(m->w->model.probe[1].what, "Arm CoreSight uncore PMUs" BOUND);
-	assert_string_equal(m->w->model.probe[1].hint, "modprobe " CSPMU);
+	assert_string_equal(said(&m->w->model.probe[1].what), "Arm CoreSight uncore PMUs" BOUND);
+	assert_string_equal(said(&m->w->model.probe[1].hint), "modprobe " CSPMU);
 	put_pmu(m, "arm_cspmu_0", "0");
 	missing(m, NULL, 0);
 	drop(m, PMU "arm_cspmu_0");
@@ -425,8 +426,10 @@ static void memory_that_a_pmu_counts(void **state)
 	again(m);
 	perf_class_refuse(pmu_named(m, "uncore_imc_0"), PM_REASON_NO_PERMISSION);
 	tell(m, SUCH ", which cannot be counted: its events were refused\n");
-	assert_int_equal(plan_refused(&m->w->plan, PM_OK, "another cure", "uncore_cha_0/x/"), 0);
-	assert_int_equal(plan_refused(&m->w->plan, PM_OK, "the cure", "uncore_imc_0/read/ and more"), 0);
+	assert_int_equal(plan_refused(&m->w->plan, PM_OK, remark_of("another cure"), remark_of("uncore_cha_0/x/")),
+			 0);
+	assert_int_equal(
+		plan_refused(&m->w->plan, PM_OK, remark_of("the cure"), remark_of("uncore_imc_0/read/ and more")), 0);
 	tell(m, SUCH ", which cannot be counted: the cure\n");
 	count(m, "uncore_cha_0");
 	count(m, "uncore_imc_1");

@@ -1,5 +1,6 @@
 /* What the texts of -e become beyond themselves: slots for their shares, rings, filters, events of --add; and which groups
  * the kernel may sample. The machine is a folder. */
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 
@@ -170,9 +171,9 @@ static void defaults_leave_out_what_they_cannot_read(void **state)
 		fail_msg("%s", f.w->e.text);
 	assert_int_equal(f.w->model.n_probes, 1);
 	assert_int_equal(f.w->model.probe[0].reason, PM_REASON_NOT_SUPPORTED);
-	assert_non_null(strstr(f.w->model.probe[0].what, "bogus"));
+	assert_non_null(strstr(said(&f.w->model.probe[0].what), "bogus"));
 	/* Of a text that nobody typed no column is told. */
-	assert_null(strstr(f.w->model.probe[0].what, "column"));
+	assert_null(strstr(said(&f.w->model.probe[0].what), "column"));
 	assert_string_equal(f.w->e.text, "");
 	for (size_t i = 0; i < f.s->set.n; i++) {
 		assert_string_not_equal(f.s->set.event[i].pmu, "uncore_imc_0");

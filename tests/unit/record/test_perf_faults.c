@@ -3,6 +3,7 @@
  * (-Wl,--wrap=syscall), so that the program's own path is taken from attr to error. Each errno has to become a reason
  * in the recording, a cure for the user, and nothing else: the events beside it are counted.
  */
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_world.h"
 
 #include <sys/syscall.h>
@@ -88,7 +89,7 @@ static struct world *plan_with(const char *events, struct rule rule)
 static const struct pm_probe *probe_of(const struct world *w, const char *what)
 {
 	for (uint32_t i = 0; i < w->model.n_probes; i++)
-		if (!strcmp(w->model.probe[i].what, what))
+		if (!strcmp(said(&w->model.probe[i].what), what))
 			return &w->model.probe[i];
 	fail_msg("nothing was said of %s", what);
 	return NULL;
@@ -144,9 +145,9 @@ static void test_each_error(void **state)
 		struct world *w = plan_with("context-switches,page-faults,minor-faults", rule);
 		const struct pm_probe *p = probe_of(w, "page-faults");
 
-		if (p->reason != row[i].reason || !p->hint || !strstr(p->hint, row[i].cure))
-			fail_msg("errno %d: reason %u, cure '%s'", row[i].error, p->reason, p->hint ? p->hint : "");
-		assert_null(strchr(p->hint, '\n'));
+		if (p->reason != row[i].reason || !said(&p->hint) || !strstr(said(&p->hint), row[i].cure))
+			fail_msg("errno %d: reason %u, cure '%s'", row[i].error, p->reason, said(&p->hint));
+		assert_null(strchr(said(&p->hint), '\n'));
 		assert_int_equal(w->model.n_probes, 1);
 		assert_int_equal(invalid(w, "page-faults"), row[i].reason);
 		assert_int_equal(invalid(w, "context-switches"), 0);
@@ -175,7 +176,7 @@ static void test_groups(void **state)
 	w = plan_with("{context-switches,page-faults,minor-faults}", rule);
 	assert_int_equal(w->model.n_groups, 1);
 	assert_int_equal(invalid(w, "minor-faults"), PM_REASON_ERRNO + EINVAL);
-	assert_non_null(strstr(probe_of(w, "minor-faults")->hint, ":W"));
+	assert_non_null(strstr(said(&probe_of(w, "minor-faults")->hint), ":W"));
 	assert_int_equal(group_number(w, "context-switches"), group_number(w, "page-faults"));
 	done(w);
 
@@ -183,7 +184,7 @@ static void test_groups(void **state)
 	w = plan_with("minor-faults,{context-switches,minor-faults}", rule);
 	assert_int_equal(invalid(w, "minor-faults"), 0);
 	assert_int_equal(invalid(w, "minor-faults#2"), PM_REASON_ERRNO + EINVAL);
-	assert_non_null(strstr(probe_of(w, "minor-faults#2")->hint, ":W"));
+	assert_non_null(strstr(said(&probe_of(w, "minor-faults#2")->hint), ":W"));
 	done(w);
 
 	/* The leader of a weak group is refused for itself: it is missing, the others stay together. */

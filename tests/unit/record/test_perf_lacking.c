@@ -1,5 +1,6 @@
 /* Groups without a counter: when that is said, and of whom. The kernel is that of perf_kernel.h. */
 #include "record/perf/perf_source.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
@@ -102,7 +103,7 @@ static void note(struct fixture *f, const char *text, uint64_t count)
 	const struct pm_event *e = &f->w->plan.event[f->said++];
 
 	assert_true(f->said <= f->w->plan.n_events);
-	assert_string_equal(pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, ""), text);
+	assert_string_equal(said(pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE)), text);
 	assert_int_equal(pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0), count);
 }
 

@@ -2,6 +2,7 @@
 #include <sys/syscall.h>
 
 #include "record/perf/perf_source.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
 
@@ -452,7 +453,7 @@ static void what_cannot_be_had_is_named(void **state)
 	m->options.perf.metric_no_threshold = true;
 	expect(m, "Top", "cpu/inst/@1 cpu/cyc/@1 cpu/miss/@2 cpu/inst/@2");
 	assert_int_equal(m->model.n_probes, 1);
-	assert_non_null(strstr(m->model.probe[0].what, "never"));
+	assert_non_null(strstr(said(&m->model.probe[0].what), "never"));
 	done(m);
 	assert_int_equal(ask(m, "None"), -EINVAL);
 	assert_non_null(strstr(m->e.text, "none of the metrics of None can be computed here, such as never: cpu has "
@@ -516,7 +517,7 @@ static void whose_codes_they_are_is_told(void **state)
 		assert_int_equal(ask(m, "ipc"), 0);
 		assert_int_equal(m->model.n_probes, other);
 		if (other)
-			assert_string_equal(m->model.probe[0].what,
+			assert_string_equal(said(&m->model.probe[0].what),
 					    "PERF_CPUID: the vendor's events and metrics are those of other-7, and "
 					    "this is an unknown CPU");
 		done(m);

@@ -2,6 +2,7 @@
  * that --control names. The machine is a folder, and its kernel that of perf_kernel.h. */
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
@@ -141,7 +142,7 @@ static void units_count_for_the_cpus_of_an_option(void **state)
 		at(&f, cases[i].at);
 		assert_int_equal(f.w->model.n_probes, cases[i].said != NULL);
 		if (cases[i].said)
-			assert_string_equal(f.w->model.probe[0].what, cases[i].said);
+			assert_string_equal(said(&f.w->model.probe[0].what), cases[i].said);
 		perf_held_close(f.s);
 		end(&f);
 	}
@@ -161,11 +162,11 @@ static void what_has_no_cpu_says_why(void **state)
 		assert_int_equal(f.s->event[i].err, ENODEV);
 	assert_int_equal(f.s->event[3].err, 0);
 	assert_int_equal(f.s->event[0].reason, PM_REASON_OFFLINE);
-	assert_string_equal(f.s->event[0].hint, "with its CPUs online");
+	assert_int_equal(f.s->event[0].remedy, PM_REMEDY_CPUS_ONLINE);
 	assert_int_equal(f.s->event[1].reason, PM_REASON_NOT_COUNTED);
-	assert_string_equal(f.s->event[1].hint, "another CPU: it counts on none of the recorded ones");
+	assert_int_equal(f.s->event[1].remedy, PM_REMEDY_ANOTHER_CPU);
 	assert_int_equal(f.s->event[2].reason, PM_REASON_NOT_SUPPORTED);
-	assert_string_equal(f.s->event[2].hint, "");
+	assert_true(f.s->event[2].incurable);
 	perf_held_close(f.s);
 	end(&f);
 	/* Tasks that are all gone. */
@@ -178,7 +179,7 @@ static void what_has_no_cpu_says_why(void **state)
 	assert_int_equal(f.s->n_groups, 0);
 	assert_int_equal(f.s->event[0].err, ESRCH);
 	assert_int_equal(f.s->event[0].reason, 0);
-	assert_null(f.s->event[0].hint);
+	assert_int_equal(f.s->event[0].remedy, 0);
 	end(&f);
 }
 
@@ -312,7 +313,7 @@ static void rows_that_stopped_are_opened_anew(void **state)
 	assert_int_equal(n_opened, 1);
 	assert_int_equal(opened[0].cpu, 1);
 	assert_int_equal(f.w->plan.n_events, 1);
-	assert_string_equal(pm_map_text(&f.w->plan.event[0].attrs, PM_EVENT_KEY_NOTE, ""),
+	assert_string_equal(said(pm_map_get(&f.w->plan.event[0].attrs, PM_EVENT_KEY_NOTE)),
 			    "groups of events on CPUs that were briefly offline");
 	assert_int_equal(pm_map_u64(&f.w->plan.event[0].attrs, PM_EVENT_KEY_COUNT, 0), 1);
 	row[0]->stood = row[1]->stood = row[2]->stood = false;
@@ -391,7 +392,7 @@ static void what_stood_still_is_told(void **state)
 	static const struct {
 		const char *events;
 		uint64_t value, enabled, running;
-		const char *said;
+		const char *says;
 	} cases[] = {
 		{ "mem_0/event=1/", 5, 100, 0,
 		  "mem_0/event=0x1/ never got a counter: others hold them, or the unit is not in use" },
@@ -408,7 +409,7 @@ static void what_stood_still_is_told(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		for (int over = 0; over < 2; over++) {
 			uint64_t words[] = { cases[i].value, cases[i].enabled, cases[i].running };
-			const char *said = over ? NULL : cases[i].said;
+			const char *says = over ? NULL : cases[i].says;
 			struct fixture f;
 
 			begin(&f, "0", cases[i].events, NULL);
@@ -422,9 +423,9 @@ static void what_stood_still_is_told(void **state)
 			f.s->group[0]->row[0]->end = over ? PERF_ENDED : PERF_ALIVE;
 			assert_int_equal(write(ends[1], words, sizeof(words)), sizeof(words));
 			assert_int_equal(source_perf.finish(&f.w->source, &f.w->plan), 0);
-			assert_int_equal(f.w->model.n_probes, said != NULL);
-			if (said) {
-				assert_non_null(strstr(f.w->model.probe[0].what, said));
+			assert_int_equal(f.w->model.n_probes, says != NULL);
+			if (says) {
+				assert_non_null(strstr(said(&f.w->model.probe[0].what), says));
 				assert_int_equal(f.w->model.probe[0].reason, PM_REASON_NOT_COUNTED);
 			}
 			end(&f);
@@ -443,8 +444,12 @@ static void the_doctor_knows_the_machine(void **state)
 	sysroot_put(f.dir, "/proc/sys/kernel/perf_event_paranoid", "3\n");
 	sysroot_put(f.dir, PMU "cpu/freeze_on_smi", "1\n");
 	sysroot_put(f.dir, "/proc/sys/kernel/nmi_watchdog", "1\n");
-	assert_int_equal(plan_refused(&f.w->plan, PM_REASON_NOT_SUPPORTED, "modprobe nvidia_cspmu", "units"), 0);
-	assert_int_equal(plan_refused(&f.w->plan, PM_REASON_NOT_SUPPORTED, "modprobe other", "others"), 0);
+	assert_int_equal(plan_refused(&f.w->plan, PM_REASON_NOT_SUPPORTED, remark_of("modprobe nvidia_cspmu"),
+				      remark_of("units")),
+			 0);
+	assert_int_equal(
+		plan_refused(&f.w->plan, PM_REASON_NOT_SUPPORTED, remark_of("modprobe other"), remark_of("others")),
+		0);
 	source_perf.doctor(&f.w->source, &f.w->plan, &out);
 	assert_string_equal(buf_str(&out),
 			    "2 events in 2 groups, 3 reads per snapshot; 8 PMUs\n"

@@ -4,6 +4,7 @@
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
 #include "record/plan/plan.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
 
@@ -112,17 +113,16 @@ static void test_watchdog(void **state)
 	struct machine *m = *state;
 	struct record_options options = { .target = TARGET_SYSTEM };
 	struct plan p = { .options = &options, .root = &m->root };
-	char text[300];
 
 	assert_false(perf_nmi_watchdog(&m->root));
 	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "0\n");
-	assert_null(strstr(perf_hint(EBUSY, NULL, &p, text, sizeof(text)), "nmi_watchdog"));
+	assert_null(strstr(said_once(perf_remedy(EBUSY, NULL, &p)), "nmi_watchdog"));
 	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "1\n");
 	assert_true(perf_nmi_watchdog(&m->root));
-	assert_non_null(strstr(perf_hint(EBUSY, NULL, &p, text, sizeof(text)), "kernel.nmi_watchdog=0"));
-	assert_null(strstr(perf_hint(EINVAL, NULL, &p, text, sizeof(text)), "nmi_watchdog"));
+	assert_non_null(strstr(said_once(perf_remedy(EBUSY, NULL, &p)), "kernel.nmi_watchdog=0"));
+	assert_null(strstr(said_once(perf_remedy(EINVAL, NULL, &p)), "nmi_watchdog"));
 	sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "2\n");
-	assert_non_null(strstr(perf_hint(EACCES, NULL, &p, text, sizeof(text)), "perf_event_paranoid=0 (it is 2)"));
+	assert_non_null(strstr(said_once(perf_remedy(EACCES, NULL, &p)), "perf_event_paranoid=0 (it is 2)"));
 }
 
 /* The cure is one that cures: what paranoid bars from all is not what is barred from the tasks of others. */
@@ -145,7 +145,6 @@ static void test_permission(void **state)
 	};
 	struct machine *m = *state;
 	struct event tracepoint = { .type = PERF_TYPE_TRACEPOINT };
-	char text[300];
 
 	sysroot_put(m->dir, "/proc/12/comm", "a\n");
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
@@ -156,7 +155,7 @@ static void test_permission(void **state)
 		const char *hint;
 
 		sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "%s\n", row[i].paranoid);
-		hint = perf_hint(EACCES, row[i].tracepoint ? &tracepoint : NULL, &p, text, sizeof(text));
+		hint = said_once(perf_remedy(EACCES, row[i].tracepoint ? &tracepoint : NULL, &p));
 		if (!strstr(hint, row[i].hint) || (row[i].not &&strstr(hint, row[i].not )))
 			fail_msg("%zu: %s", i, hint);
 	}
@@ -174,7 +173,7 @@ static void test_tasks_of_others(void **state)
 		{ "99", NULL, false },    { "99,13", "12", true },
 	};
 	struct machine *m = *state;
-	char text[300], path[64];
+	char path[64];
 
 	if (geteuid())
 		skip();
@@ -189,8 +188,7 @@ static void test_tasks_of_others(void **state)
 						  .perf.tids = (char *)(uintptr_t)row[i].tids };
 		struct plan p = { .options = &options, .root = &m->root };
 
-		assert_int_equal(strstr(perf_hint(EACCES, NULL, &p, text, sizeof(text)), "tasks of other users") !=
-					 NULL,
+		assert_int_equal(strstr(said_once(perf_remedy(EACCES, NULL, &p)), "tasks of other users") != NULL,
 				 row[i].foreign);
 	}
 }

@@ -3,6 +3,7 @@
 #include "record/host/clocks.h"
 #include "record/perf/perf_source.h"
 #include "record/perf/perf_tool.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
@@ -167,9 +168,11 @@ static void a_task_has_rows_from_its_begin_to_its_end(void **state)
 
 static void what_could_not_be_followed_is_counted(void **state)
 {
-	static const char *const said[] = { "tasks that ended before they could be followed",
-					    "times that tasks started and ended too fast to notice: only those still "
-					    "running are followed" };
+	static const char *const notes[] = {
+		"tasks that ended before they could be followed",
+		"times that tasks started and ended too fast to notice: only those still "
+		"running are followed"
+	};
 	struct fixture f;
 
 	begin(&f, TARGET_COMMAND);
@@ -194,7 +197,7 @@ static void what_could_not_be_followed_is_counted(void **state)
 	for (int i = 0; i < 2; i++) {
 		const struct pm_map *a = &f.w->plan.event[i].attrs;
 
-		assert_string_equal(pm_map_text(a, PM_EVENT_KEY_NOTE, ""), said[i]);
+		assert_string_equal(said(pm_map_get(a, PM_EVENT_KEY_NOTE)), notes[i]);
 		assert_int_equal(pm_map_u64(a, PM_EVENT_KEY_COUNT, 0), i ? 1 : 2);
 	}
 	end(&f);
@@ -227,7 +230,7 @@ static void another_cpu_is_watched(void **state)
 	put_stat(&f, 80, CHILD, f.s->since_ticks);
 	assert_int_equal(perf_threads_cpu(f.s, &f.w->plan, 6), 0);
 	assert_int_equal(f.w->model.n_probes, 1);
-	assert_string_equal(f.w->model.probe[0].what, "--per-thread: new tasks on CPU 6 cannot be followed");
+	assert_string_equal(said(&f.w->model.probe[0].what), "--per-thread: new tasks on CPU 6 cannot be followed");
 	assert_int_equal(f.w->model.probe[0].reason, PM_REASON_NO_PERMISSION);
 	assert_int_equal(f.s->n_tasks, 4);
 	assert_int_equal(f.s->task[3].tid, 80);
@@ -313,7 +316,8 @@ static void not_everybody_wants_that(void **state)
 		assert_int_equal(n_opened, c == 3);
 		assert_int_equal(f.w->model.n_probes, c == 3);
 		if (c == 3)
-			assert_string_equal(f.w->model.probe[0].what, "--per-thread: new tasks cannot be followed");
+			assert_string_equal(said(&f.w->model.probe[0].what),
+					    "--per-thread: new tasks cannot be followed");
 		f.s->n_groups = 1;
 		end(&f);
 	}

@@ -5,6 +5,7 @@
 #include "record/plan/header.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/plan_fixture.h"
 #include "tests/unit/lib/test.h"
 
@@ -174,8 +175,9 @@ static void what_was_refused_is_told_once_a_cure(void **state)
 			struct source source = { .ops = &ops };
 
 			f.plan.source = &source;
-			assert_int_equal(plan_refused(&f.plan, refusals[i].probe[k].reason, refusals[i].probe[k].hint,
-						      "%s", refusals[i].probe[k].what),
+			assert_int_equal(plan_refused(&f.plan, refusals[i].probe[k].reason,
+						      remark_of(refusals[i].probe[k].hint),
+						      pm_remark(PM_REMARK_EVENTS, refusals[i].probe[k].what)),
 					 0);
 		}
 		for (int all = 0; all < 2; all++) {
@@ -238,10 +240,10 @@ static void a_right_or_a_limit_is_named_first(void **state)
 		fixture_begin(&f, "0", "default");
 		plan(&f);
 		assert_null(refused_first(&f.model));
-		assert_int_equal(plan_refused(&f.plan, PM_REASON_GONE, NULL, "gone"), 0);
-		assert_int_equal(plan_refused(&f.plan, cases[i].reason, NULL, "this"), 0);
-		assert_int_equal(plan_refused(&f.plan, PM_REASON_NO_PERMISSION, NULL, "that"), 0);
-		assert_string_equal(refused_first(&f.model)->what, cases[i].found ? "this" : "that");
+		assert_int_equal(plan_refused(&f.plan, PM_REASON_GONE, pm_remark(0), remark_of("gone")), 0);
+		assert_int_equal(plan_refused(&f.plan, cases[i].reason, pm_remark(0), remark_of("this")), 0);
+		assert_int_equal(plan_refused(&f.plan, PM_REASON_NO_PERMISSION, pm_remark(0), remark_of("that")), 0);
+		assert_string_equal(said(&refused_first(&f.model)->what), cases[i].found ? "this" : "that");
 		fixture_end(&f);
 	}
 }

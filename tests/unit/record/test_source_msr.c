@@ -2,6 +2,7 @@
 #include "common/catalog/msr.h"
 #include "record/sources/msr_reader.h"
 #include "record/plan/topology.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/planned.h"
 #include "tests/unit/lib/catalog_msr.h"
 #include "tests/unit/lib/test.h"
@@ -191,7 +192,7 @@ static void suspects_zeros_of_hypervisors(void **state)
 	start("hybrid", NULL);
 	assert_int_equal(here.plan.source->ops->finish(here.plan.source, &here.plan), 0);
 	assert_non_null(probe(PM_REASON_SUSPECT));
-	assert_string_equal(probe(PM_REASON_SUSPECT)->what, "msr.core_c6_res");
+	assert_string_equal(said(&probe(PM_REASON_SUSPECT)->what), "msr.core_c6_res");
 }
 
 static void loses_only_the_cell_that_fails(void **state)
@@ -252,23 +253,21 @@ static void says_why_there_is_nothing(void **state)
 		assert_null(here.plan.units);
 		assert_int_equal(here.model.n_probes, 1);
 		assert_int_equal(here.model.probe[0].reason, row[i].reason);
-		assert_non_null(strstr(here.model.probe[0].hint, row[i].hint));
+		assert_non_null(strstr(said(&here.model.probe[0].hint), row[i].hint));
 	}
 }
 
 static void explains_locks_and_containers(void **state)
 {
-	char text[256];
-
 	sysroot_make(here.dir, NULL);
 	assert_int_equal(root_init(&here.root, here.dir), 0);
 	sysroot_put(here.dir, "/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-	assert_non_null(strstr(msr_hint(&here.root, -EPERM, text, sizeof(text)), "locked down"));
+	assert_non_null(strstr(said_once(msr_remedy(&here.root, -EPERM)), "locked down"));
 	sysroot_put(here.dir, "/.dockerenv", " ");
-	assert_non_null(strstr(msr_hint(&here.root, -EPERM, text, sizeof(text)), "--device /dev/cpu"));
-	assert_non_null(strstr(msr_hint(&here.root, -ENOENT, text, sizeof(text)), "on the host"));
+	assert_non_null(strstr(said_once(msr_remedy(&here.root, -EPERM)), "--device /dev/cpu"));
+	assert_non_null(strstr(said_once(msr_remedy(&here.root, -ENOENT)), "on the host"));
 	sysroot_put(here.dir, "/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
-	assert_null(strstr(msr_hint(&here.root, -EPERM, text, sizeof(text)), "locked down"));
+	assert_null(strstr(said_once(msr_remedy(&here.root, -EPERM)), "locked down"));
 	root_release(&here.root);
 	sysroot_remove(here.dir);
 }

@@ -3,6 +3,7 @@
  * compared with work of known size (page faults, context switches, CPU time of this process), not with
  * earlier output.
  */
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
 
@@ -83,8 +84,8 @@ static void test_defaults(void **state)
 	}
 	/* Each default is a counter or is named in a note. */
 	for (uint32_t i = 0; i < w->model.n_probes; i++)
-		if (strstr(w->model.probe[i].what, "instructions"))
-			refused = w->model.probe[i].what;
+		if (strstr(said(&w->model.probe[i].what), "instructions"))
+			refused = said(&w->model.probe[i].what);
 	assert_true(!pm_model_counter_named(&w->model, "instructions") == !!strstr(refused, "instructions"));
 	world_end(w, true);
 	free(w);
@@ -118,8 +119,8 @@ static int look_unprivileged(void)
 	wrong |= !c || pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0) != PM_REASON_NO_PERMISSION ? 4 : 0;
 	c = pm_model_counter_named(&w->model, "page-faults:k");
 	wrong |= !c || pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0) != PM_REASON_NO_PERMISSION ? 8 : 0;
-	wrong |= w->model.n_probes != 2 || !w->model.probe[0].hint ||
-				 !strstr(w->model.probe[0].hint, "setcap cap_perfmon") ?
+	wrong |= w->model.n_probes != 2 || !pm_remark_code(&w->model.probe[0].hint) ||
+				 !strstr(said(&w->model.probe[0].hint), "setcap cap_perfmon") ?
 			 16 :
 			 0;
 	world_end(w, true);

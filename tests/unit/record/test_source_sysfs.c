@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include "record/sources/filegrid.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/snapshot.h"
 #include "tests/unit/lib/test.h"
 
@@ -248,7 +249,7 @@ static void resctrl_knows_groups(void **state)
 	assert_int_equal(refused("resctrl")->reason, PM_REASON_FORMAT);
 	teardown(state);
 	start("hybrid", "resctrl");
-	assert_non_null(strstr(refused("resctrl")->hint, "mount -t resctrl"));
+	assert_non_null(strstr(said(&refused("resctrl")->hint), "mount -t resctrl"));
 }
 
 static void hwmon_names_channels(void **state)

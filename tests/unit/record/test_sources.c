@@ -1,5 +1,6 @@
 /* Sources of /proc, and all sources together, on a copy of a machine whose numbers tests/sysroots/make has chosen. */
 #include "record/sources/source_stat.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/snapshot.h"
 #include "tests/unit/lib/test.h"
 
@@ -116,11 +117,11 @@ static void schedstat_reads_versions(void **state)
 	sample();
 	assert_int_equal(of_cpu("schedstat.yields", 2), NO_COUNTER);
 	assert_int_equal(of_cpu("schedstat.run_time", 2), 27);
-	assert_non_null(strstr(refused("schedstat")->hint, "kernel.sched_schedstats=1"));
+	assert_non_null(strstr(said(&refused("schedstat")->hint), "kernel.sched_schedstats=1"));
 	teardown(state);
 	start("arm64", "schedstat");
 	assert_int_equal(refused("schedstat")->reason, PM_REASON_FORMAT);
-	assert_non_null(strstr(refused("schedstat")->what, "version 14"));
+	assert_non_null(strstr(said(&refused("schedstat")->what), "version 14"));
 	assert_null(here.plan.units);
 }
 

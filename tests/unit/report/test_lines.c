@@ -5,6 +5,7 @@
 #include "report/cmd.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/test.h"
 
 /* Row n of CPU i: f has n + 0.5 on CPU 0 and nan on 1, s has -n, t a word on CPU 0 and one that is not there on 1; c has 10 n, and is
@@ -34,8 +35,8 @@ static void kinds_world(struct builder *b)
 	struct pm_value events = pm_array(3);
 	struct pm_pmu pmu = { 0 };
 	struct pm_probe probe = { .source = (char *)"msr",
-				  .what = (char *)"/dev/cpu",
-				  .hint = (char *)"modprobe msr",
+				  .what = pm_remark(PM_REMARK_FILE, "/dev/cpu"),
+				  .hint = pm_remark(PM_REMEDY_MSR),
 				  .reason = PM_REASON_NO_PERMISSION };
 	uint32_t id[5];
 
@@ -55,6 +56,8 @@ static void kinds_world(struct builder *b)
 	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
 	pm_map_release(&pmu.attrs);
 	assert_int_equal(pm_model_add_probe(&b->model, &probe), 0);
+	pm_value_release(&probe.what);
+	pm_value_release(&probe.hint);
 	id[0] = builder_counter(b, "k.f", "W", PM_GAUGE, PM_AGG_SUM);
 	builder_counter_at(b, id[0])->type = PM_F64;
 	id[1] = builder_counter(b, "k.s", "Cel", PM_GAUGE, PM_AGG_MIN);

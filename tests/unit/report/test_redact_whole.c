@@ -1,5 +1,6 @@
 /* A redacted recording is whole, and has none of the names of any kind that were to be dropped. */
 #include "report/copy/redact.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/test.h"
@@ -31,8 +32,8 @@ static void world_of_names(struct builder *b)
 					     "interrupts.zqone", "interrupts.zqtwo", "hwmon.zqchip.temp1" };
 	struct pm_event event = { .type = PM_EVENT_NOTE, .time_ns = BUILDER_START_NS + 1500000000 };
 	struct pm_probe probe = { .source = (char *)"zqsource",
-				  .what = (char *)"cycles, zqevent",
-				  .hint = (char *)"see zqhost",
+				  .what = pm_remark(PM_REMARK_EVENTS, "cycles, zqevent"),
+				  .hint = remark_of("see zqhost"),
 				  .reason = 7 };
 	struct pm_config config = { .name = (char *)"cpufreq.driver", .value = pm_text("of zqhost") };
 	struct pm_value metrics = pm_array(1), one = pm_array(6), list;
@@ -74,10 +75,12 @@ static void world_of_names(struct builder *b)
 	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
 	pm_map_release(&pmu.attrs);
 	assert_int_equal(pm_model_add_probe(&b->model, &probe), 0);
+	pm_value_release(&probe.what);
+	pm_value_release(&probe.hint);
 	assert_int_equal(pm_model_add_config(&b->model, &config), 0);
 	pm_value_release(&config.value);
 	builder_write(b, 0, 3);
-	set(&event.attrs, PM_EVENT_KEY_NOTE, "zqhost, again");
+	assert_int_equal(pm_map_set(&event.attrs, PM_EVENT_KEY_NOTE, remark_of("zqhost, again")), 0);
 	assert_int_equal(pm_writer_event(b->writer, &event), 0);
 	pm_event_release(&event);
 	builder_finish(b);
@@ -174,8 +177,8 @@ static void is_whole(const struct buf *out)
 	assert_int_equal(pm_map_get(&m->pmu[0].attrs, PM_PMU_FILES)->array.n, 1);
 	assert_int_equal(m->n_probes, 1);
 	assert_string_equal(m->probe[0].source, "redacted");
-	assert_null(strstr(m->probe[0].what, "zq"));
-	assert_null(strstr(m->probe[0].hint, "zq"));
+	assert_null(strstr(said(&m->probe[0].what), "zq"));
+	assert_null(strstr(said(&m->probe[0].hint), "zq"));
 	assert_int_equal(m->n_configs, 1);
 	has_none(&m->config[0].value);
 	assert_int_equal(m->n_strings, 2);

@@ -1,4 +1,5 @@
 /* --show, --hide, --enable. */
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/report_harness.h"
 
 #include <errno.h>
@@ -197,7 +198,7 @@ static void joules(void **state)
 static void columns_without_registers(void **state)
 {
 	struct pm_probe probe = { .source = (char *)"msr",
-				  .what = (char *)"/dev/cpu",
+				  .what = pm_remark(PM_REMARK_FILE, "/dev/cpu"),
 				  .reason = PM_REASON_NO_PERMISSION };
 	struct pm_config smi = { .name = (char *)"msr.smi_count", .kind = PM_CPU, .reason = PM_REASON_NOT_SUPPORTED };
 	struct bind_options options = { .absent = true };
@@ -212,6 +213,7 @@ static void columns_without_registers(void **state)
 
 	builder_init(&b, zero);
 	assert_int_equal(pm_model_add_probe(&b.model, &probe), 0);
+	pm_value_release(&probe.what);
 	assert_int_equal(pm_model_add_config(&b.model, &smi), 0);
 	places_update(&p, &b.model);
 	assert_int_equal(binding_build(&binding, &p, &options, NULL), 0);

@@ -17,6 +17,7 @@
 
 #include "common/parse.h"
 #include "format/writer.h"
+#include "tests/unit/lib/remark.h"
 
 #define CPUS     16
 #define COUNTERS 4
@@ -107,9 +108,12 @@ static int build(struct pm_model *m, const char *text, uint32_t *id)
 			return (int)n;
 		counter[i] = (uint32_t)n;
 	}
-	probe.what = display;
-	probe.hint = help;
-	if ((n = pm_model_add_probe(m, &probe)))
+	probe.what = pm_remark(PM_REMARK_TEXT, display);
+	probe.hint = pm_remark(PM_REMARK_TEXT, help);
+	n = pm_model_add_probe(m, &probe);
+	pm_value_release(&probe.what);
+	pm_value_release(&probe.hint);
+	if (n)
 		return (int)n;
 	n = pm_model_add_group(m, &group);
 	*id = (uint32_t)n;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format/frame.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/churn.h"
 #include "tests/unit/lib/sample.h"
 
@@ -203,7 +204,7 @@ static void print_model(const struct pm_model *m)
 		print_map(&m->pmu[i].attrs);
 	}
 	for (uint32_t i = 0; i < m->n_probes; i++)
-		printf("\nprobe %s %s %u", m->probe[i].source, m->probe[i].what, m->probe[i].reason);
+		printf("\nprobe %s %s %u", m->probe[i].source, said(&m->probe[i].what), m->probe[i].reason);
 	putchar('\n');
 }
 
