@@ -475,7 +475,8 @@ enum pm_metric_field {
 	PM_METRIC_FORMULA,
 	PM_METRIC_THRESHOLD,
 	PM_METRIC_GROUPS,
-	PM_METRIC_HELP
+	PM_METRIC_HELP,
+	PM_METRIC_VENDOR /* true: of no file of the user's; otherwise absent */
 };
 
 /* Flags in PM_PMU_EVENTS. */

@@ -44,8 +44,8 @@ struct metrics {
 	struct plan *p;
 	struct error *error;
 	struct metric_set *set; /* owned; of --metrics-file */
-	size_t n_sets;
-	struct picked *picked; /* owned */
+	size_t n_sets, n_files; /* the first are of --metrics-file */
+	struct picked *picked;  /* owned */
 	size_t n;
 	bool watchdog, smt;
 	unsigned chips, cores; /* values of '?' in metrics of packages, and in all others */
@@ -83,6 +83,7 @@ static int metric_sets_load(struct metrics *m)
 
 	while (path && path[n])
 		n++;
+	m->n_files = n;
 	m->set = calloc(n + m->s->vendor.n + 1, sizeof(*m->set));
 	if (!m->set)
 		return metrics_no_memory(m);
@@ -987,15 +988,22 @@ static int open_rest(struct metrics *m)
 
 /* ---- what the recording says ---- */
 
-static struct pm_value definition(const struct metric *row)
+static struct pm_value definition(const struct metrics *m, const struct metric *row)
 {
 	const char *const texts[] = {
 		row->display, row->unit, row->expr, row->threshold, row->categories, row->help
 	};
-	struct pm_value v = pm_array(sizeof(texts) / sizeof(texts[0]));
+	const uint32_t n = sizeof(texts) / sizeof(texts[0]);
+	bool packed = false;
+	struct pm_value v;
 
-	for (uint32_t i = 0; v.array.item && i < v.array.n; i++)
+	for (size_t i = m->n_files; i < m->n_sets; i++)
+		packed |= row >= m->set[i].row && row < m->set[i].row + m->set[i].n;
+	v = pm_array(n + packed);
+	for (uint32_t i = 0; v.array.item && i < n; i++)
 		v.array.item[i] = pm_text(texts[i] ? texts[i] : "");
+	if (v.array.item && packed)
+		v.array.item[PM_METRIC_VENDOR] = pm_bool(true);
 	return v;
 }
 
@@ -1031,7 +1039,7 @@ static int record_metrics(struct metrics *m)
 	for (uint32_t i = 0; v.array.item && i < v.array.n; i++) {
 		const struct picked *one = &m->picked[i];
 
-		v.array.item[i] = one->vendor ? definition(one->row) : pm_text(one->row->name);
+		v.array.item[i] = one->vendor ? definition(m, one->row) : pm_text(one->row->name);
 	}
 	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? metrics_no_memory(m) : record_words(m);
 }

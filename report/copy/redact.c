@@ -8,165 +8,11 @@
 #include <time.h>
 
 #include "common/catalog/catalog.h"
-#include "common/catalog/msr.h"
-#include "common/catalog/pmu_class.h"
 #include "common/event/event.h"
 #include "common/metric/metric.h"
 #include "common/parse.h"
 #include "report/copy/redact_private.h"
 #include "report/input/input.h"
-
-/* ---- plain words ---- */
-
-#define WORD_MAX 32
-
-/* A letter of a word; every byte of other alphabets counts as one. */
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
-}
-
-/* Finds the next run of letters and digits that has a letter and is not hexadecimal: in lower case, with '#' for
- * digits. Returns its length, 0: there is none. Runs that do not fit are not words. */
-static size_t next_word(const char **at, char word[static WORD_MAX])
-{
-	const char *p = *at;
-	size_t n = 0;
-
-	while (*p && !n) {
-		bool letter = false;
-
-		while (*p && !is_letter(*p) && !isdigit((unsigned char)*p))
-			p++;
-		if (p[0] == '0' && p[1] == 'x' && isxdigit((unsigned char)p[2]))
-			p += 2 + strspn(p + 2, "0123456789abcdefABCDEF");
-		for (; is_letter(*p) || isdigit((unsigned char)*p); p++) {
-			char c = is_letter(*p) ? (char)tolower((unsigned char)*p) : '#';
-
-			letter |= c != '#';
-			if (n < WORD_MAX && (c != '#' || !n || word[n - 1] != '#'))
-				word[n++] = c;
-		}
-		if (!letter)
-			n = 0;
-	}
-	*at = p;
-	word[n < WORD_MAX ? n : WORD_MAX - 1] = '\0';
-	return n;
-}
-
-/* Where a word is plain. */
-enum { ANYWHERE = 1, IN_METRICS };
-
-/* Whether it is known as a whole, or its words are: "temp1" is a word with a number, "u42x" may be a name. Changes
- * `word`. */
-static bool is_known(const struct redact *r, char word[static WORD_MAX], uint32_t most)
-{
-	char *rest = word, *part;
-	uint32_t where;
-
-	if (names_get(&r->plain, word, &where) && where <= most)
-		return true;
-	while ((part = strsep(&rest, "#")))
-		if (*part && (strlen(part) < 3 || !names_get(&r->plain, part, &where) || where > most))
-			return false;
-	return true;
-}
-
-/* Whether it has the path of a file of a user's; those of the kernel and the system exist everywhere. */
-static bool names_path(const char *text)
-{
-	static const char *const everywhere[] = { "/sys", "/proc", "/dev", "/etc", "/usr" };
-
-	for (const char *p = text; (p = strpbrk(p, "/~")); p++) {
-		size_t n, i = 0;
-
-		if ((p > text && !strchr(" \t\n\"'`(=:,;<>[{|&@/", p[-1])) || !p[1] || strchr(" \t", p[1]) ||
-		    (*p == '/' && p[1] == '/'))
-			continue;
-		n = 1 + strcspn(p + 1, "/ \t\n\"'`:,;)>]}*");
-		while (i < sizeof(everywhere) / sizeof(*everywhere) &&
-		       (strlen(everywhere[i]) != n || memcmp(everywhere[i], p, n)))
-			i++;
-		/* A process is somebody's. */
-		if (i == sizeof(everywhere) / sizeof(*everywhere) ||
-		    (i == 1 && p[n] && isdigit((unsigned char)p[n + 1])))
-			return true;
-	}
-	return false;
-}
-
-static bool all_known(const struct redact *r, const char *text, uint32_t most)
-{
-	char word[WORD_MAX];
-	size_t n;
-
-	if (names_path(text))
-		return false;
-	while ((n = next_word(&text, word)))
-		if (n >= WORD_MAX || !is_known(r, word, most))
-			return false;
-	return true;
-}
-
-bool redact_is_plain(const struct redact *r, const char *text)
-{
-	return all_known(r, text, ANYWHERE);
-}
-
-/* Whether all words are plain or occur in names of vendors' metrics and their groups. */
-static bool is_metric(const struct redact *r, const char *name)
-{
-	return all_known(r, name, IN_METRICS);
-}
-
-static void add_words_of(struct redact *r, const char *text, uint32_t where)
-{
-	char word[WORD_MAX], *rest, *part;
-	size_t n;
-
-	while (text && (n = next_word(&text, word))) {
-		if (n >= WORD_MAX)
-			continue;
-		memory_done(names_set(&r->plain, word, where));
-		for (rest = word; (part = strsep(&rest, "#"));)
-			if (strlen(part) >= 3)
-				memory_done(names_set(&r->plain, part, where));
-	}
-}
-
-static void add_words(struct redact *r, const char *text)
-{
-	add_words_of(r, text, ANYWHERE);
-}
-
-static void add_all_words(struct redact *r)
-{
-	for (size_t i = 0; redact_metric_words[i]; i++)
-		add_words_of(r, redact_metric_words[i], IN_METRICS);
-	for (size_t i = 0; redact_plain_words[i]; i++)
-		add_words(r, redact_plain_words[i]);
-	for (const struct catalog_table *t = catalog_tables; t->source; t++) {
-		add_words(r, t->source);
-		for (size_t i = 0; i < t->n; i++) {
-			add_words(r, t->row[i].name);
-			add_words(r, t->row[i].display);
-			add_words(r, t->row[i].key);
-			add_words(r, t->row[i].unit);
-		}
-	}
-	for (const struct catalog_msr *m = catalog_msrs; m->address; m++)
-		add_words(r, m->counter.name);
-	for (const struct metric_table *t = metric_tables; t->row; t++)
-		for (size_t i = 0; i < t->n; i++)
-			add_words(r, t->row[i].name);
-	for (const struct event_symbol *s = event_symbols; s->name; s++) {
-		add_words(r, s->name);
-		add_words(r, s->alias);
-	}
-	for (const struct pmu_class *c = pmu_classes; c->name; c++)
-		add_words(r, c->name);
-}
 
 /* ---- made and freed ---- */
 
@@ -232,7 +78,6 @@ int redact_new(struct redact **out, const struct redact_options *o, struct error
 	err = take_keep(r, o->keep, e);
 	if (!err && r->keep_class[PM_PRIVACY_TIME] && o->shift_time)
 		err = error_set(e, EINVAL, "--keep=time and --shift-time contradict each other");
-	add_all_words(r);
 	if (!err && o->map)
 		err = redact_map_load(&r->map, o->map, e);
 	if (err)
@@ -242,6 +87,15 @@ int redact_new(struct redact **out, const struct redact_options *o, struct error
 	return err;
 }
 
+static void forget_boots(struct redact *r)
+{
+	for (size_t i = 0; i < r->n_boots; i++)
+		free(r->boot[i].name);
+	free(r->boot);
+	r->boot = NULL;
+	r->n_boots = 0;
+}
+
 void redact_free(struct redact *r)
 {
 	if (!r)
@@ -249,10 +103,10 @@ void redact_free(struct redact *r)
 	for (size_t i = 0; r->keep[i]; i++)
 		free(r->keep[i]);
 	free(r->keep);
-	free(r->shift);
+	forget_boots(r);
 	secrets_release(&r->secrets);
-	names_release(&r->plain);
 	names_release(&r->events);
+	names_release(&r->vendor);
 	names_release(&r->given);
 	redact_map_release(&r->map);
 	free(r);
@@ -295,53 +149,68 @@ const char *redact_name(struct redact *r, const char *kind, const char *from)
 	return to;
 }
 
-/* The kind of name in a text of class machine or person; NULL: the text is dropped. */
-static const char *header_kind(uint32_t key)
+/* Fields of class machine or person whose texts become pseudonyms; the others are dropped. */
+static const char *kind_of(const struct pm_key_row *rows, uint32_t key)
 {
-	switch (key) {
-	case PM_HEADER_HOST:
-		return "host";
-	case PM_HEADER_BOOT_ID:
-		return "boot";
-	case PM_HEADER_MACHINE_ID:
-		return "machine";
-	default:
-		return NULL;
-	}
+	static const struct {
+		const struct pm_key_row *rows;
+		uint32_t key;
+		const char *kind;
+	} kinds[] = {
+		{ pm_header_keys, PM_HEADER_HOST, "host" },
+		{ pm_header_keys, PM_HEADER_BOOT_ID, "boot" },
+		{ pm_header_keys, PM_HEADER_MACHINE_ID, "machine" },
+		{ pm_counter_keys, PM_COUNTER_PERF_CGROUP, "cgroup" },
+		{ pm_instance_keys, PM_INSTANCE_DEVICE_PATH, "device" },
+		{ pm_instance_keys, PM_INSTANCE_COMM, "task" },
+		{ pm_instance_keys, PM_INSTANCE_PARENT_COMM, "task" },
+		{ pm_instance_keys, PM_INSTANCE_CGROUP, "cgroup" },
+		{ pm_event_keys, PM_EVENT_KEY_TEXT, "marker" },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (kinds[i].rows == rows && kinds[i].key == key)
+			return kinds[i].kind;
+	return NULL;
 }
 
-static const char *counter_attr_kind(uint32_t key)
+/* ---- names that the kernel and vendors give ---- */
+
+static bool among(const char *words, const char *word)
 {
-	return key == PM_COUNTER_PERF_CGROUP ? "cgroup" : NULL;
+	return parse_is_among(words, word, strlen(word));
 }
 
-static const char *attr_kind(uint32_t key)
+static bool is_source(const char *name)
 {
-	switch (key) {
-	case PM_INSTANCE_DEVICE_PATH:
-		return "device";
-	case PM_INSTANCE_COMM:
-	case PM_INSTANCE_PARENT_COMM:
-		return "task";
-	case PM_INSTANCE_CGROUP:
-		return "cgroup";
-	default:
-		return NULL;
-	}
+	return catalog_source(name, &(size_t){ 0 }) || among("pmrec perf add msr pmt redacted", name);
 }
 
-static const char *event_kind(uint32_t key)
+static bool is_event_name(const struct redact *r, const char *text)
 {
-	return key == PM_EVENT_KEY_TEXT ? "marker" : NULL;
+	uint64_t config;
+	uint32_t any;
+
+	return names_get(&r->events, text, &any) || event_symbol_find(text) || !event_cache_parse(text, &config);
 }
 
-/* ---- names that users give ---- */
-
-static bool is_numbered(const char *text, const char *word)
+/* A tracepoint that every kernel has; users name those of probes. */
+static bool is_tracepoint(const char *text)
 {
-	size_t n = strlen(word);
+	size_t n = strcspn(text, ":");
 
-	return !strncmp(text, word, n) && text[n] && !text[n + strspn(text + n, "0123456789")];
+	return text[n] && text[n + 1] &&
+	       !text[n + 1 + strspn(text + n + 1, "abcdefghijklmnopqrstuvwxyz0123456789_")] &&
+	       parse_is_among(
+		       "alarmtimer block btrfs cgroup clk compaction cpuhp devfreq dma_fence drm exceptions "
+		       "ext4 fib filelock filemap ftrace hda huge_memory hwmon i2c intel_iommu interconnect "
+		       "iomap iommu ipi irq irq_matrix irq_vectors jbd2 kmem ksm kvm libata mce mdio migrate mmap "
+		       "mmap_lock mmc module mptcp msr napi neigh net netfs netlink nfs nmi nvme oom osnoise "
+		       "page_isolation pagemap percpu power printk pwm qdisc ras raw_syscalls rcu regmap regulator "
+		       "resctrl rpm rseq rtc sched scsi signal skb smbus sock spi sunrpc swiotlb sync_trace "
+		       "syscalls task tcp thermal timer timer_migration tlb udp vmalloc vmscan vsyscall watchdog "
+		       "wbt workqueue writeback x86_fpu xdp xen xfs xhci-hcd",
+		       text, n);
 }
 
 /* Length of the value after the next `key` of an event's terms, without quotes. *value: NULL if none is left. */
@@ -358,17 +227,17 @@ static size_t next_value(const char *text, const char *key, const char **value)
 	return strcspn(*value, *quote ? quote : ",/@ )}'\"");
 }
 
-/* Whether a term has a value that is no number: a name, which may be anything. */
+/* Whether a term has a value that is neither a number nor a known name: it may be anything. */
 static bool has_word_value(const struct redact *r, const char *text)
 {
 	char value[200];
-	uint32_t any;
 	bool found = false;
 	size_t n;
 
 	for (n = next_value(text, "=", &text); text && !found; n = next_value(text + n, "=", &text)) {
 		snprintf(value, sizeof(value), "%.*s", (int)n, text);
-		found = !redact_is_plain(r, value) && !names_get(&r->events, value, &any);
+		found = value[strspn(value, "0123456789-")] && value[strspn(value, "0123456789abcdefABCDEFx")] &&
+			!is_event_name(r, value);
 	}
 	return found;
 }
@@ -377,7 +246,6 @@ bool redact_is_event(const struct redact *r, const char *text)
 {
 	char base[200];
 	size_t n = strcspn(text, "#");
-	uint64_t config;
 	uint32_t any;
 	char *end;
 
@@ -385,13 +253,13 @@ bool redact_is_event(const struct redact *r, const char *text)
 		return false;
 	memcpy(base, text, n);
 	base[n] = '\0';
-	if (redact_is_plain(r, base) || names_get(&r->events, base, &any))
+	if (!n || is_event_name(r, base) || is_tracepoint(base))
 		return true;
 	/* Modifiers after the last colon: at most "ukhGHpppPSDeWb". */
 	end = strrchr(base, ':');
 	if (end && !end[1 + strspn(end + 1, "ukhGHIpPSDeWbR")])
 		*end = '\0';
-	if (!event_cache_parse(base, &config) || event_symbol_find(base) || names_get(&r->events, base, &any))
+	if (is_event_name(r, base) || is_tracepoint(base))
 		return true;
 	if (*base == 'r' && base[1] && !base[1 + strspn(base + 1, "0123456789abcdefABCDEF")])
 		return true;
@@ -399,7 +267,8 @@ bool redact_is_event(const struct redact *r, const char *text)
 	if (!end || has_word_value(r, base))
 		return false;
 	*end = '\0';
-	return names_get(&r->events, base, &any);
+	return names_get(&r->events, base, &any) ||
+	       among("cpu cpu_atom cpu_core cstate_core cstate_pkg msr power", base);
 }
 
 static bool is_register(const char *name)
@@ -408,47 +277,65 @@ static bool is_register(const char *name)
 	       name[3] && !name[3 + strspn(name + 3, "0123456789abcdefABCDEF")];
 }
 
-const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c)
+static const char *counter_name_kind(const struct redact *r, const struct pm_counter *c)
 {
 	const char *part = strncmp(c->name, "add.", 4) ? c->name : c->name + 4;
 
 	if (!strcmp(c->source, "perf"))
 		return redact_is_event(r, c->name) ? NULL : "event";
 	if (!strcmp(c->source, "add") || pm_map_get(&c->attrs, PM_COUNTER_ADDED))
-		return is_register(part) || redact_is_plain(r, part) ? NULL : "counter";
-	/* Drivers name sensors, and those of network interfaces use the interface's name. */
-	return catalog_named(c->source, c->name) || parse_is_among("msr pmt", c->source, strlen(c->source)) ||
-			       redact_is_plain(r, c->name) ?
-		       NULL :
-		       "counter";
+		return is_register(part) ? NULL : "counter";
+	return catalog_named(c->source, c->name) || among("msr pmt", c->source) ? NULL : "counter";
 }
 
-bool redact_has_address(const char *name)
+/* Whether a device or a file of sysfs is called as on any machine: drivers and kinds, with short numbers. */
+static bool is_kernel_name(const char *text)
 {
-	unsigned digits = 0, run = 0, in_run = 0;
-	bool found = false;
+	for (size_t n; *text; text += n) {
+		if (isdigit((unsigned char)*text)) {
+			n = strspn(text, "0123456789");
+			if (n > 4)
+				return false;
+		} else if (isalpha((unsigned char)*text)) {
+			bool disk = (strspn(text, "svhx") == 1 && text[1] == 'd') || !strncmp(text, "xvd", 3);
 
-	for (; *name && !found; name++) {
-		bool digit = *name >= '0' && *name <= '9';
-
-		digits += digit;
-		in_run += digit;
-		run++;
-		if (!strchr("0123456789abcdefABCDEF:", *name))
-			run = in_run = 0;
-		found = digits >= 8 || (run >= 6 && in_run >= 3);
+			for (n = 0; isalpha((unsigned char)text[n]); n++)
+				;
+			if (!(disk && n <= 4) &&
+			    !parse_is_among(
+				    "ac acpi acpitz amdgpu bat bnxt bond class cluster core coretemp cpu cpufreq "
+				    "cpuidle current ddr devices die dimm dm dram drivetemp drm en energy eno enp "
+				    "ens "
+				    "eth f fan freq gpu hwmon i ib idle input intel iwlwifi k l lo loop max md min "
+				    "mmcblk mmio n net node np nct nouveau nvme p package pch pci phy pkg power "
+				    "powercap proc psys ram rapl s scaling socket source speed spd sr state stats "
+				    "sys "
+				    "system temp thermal time tz uj uncore usage v virtual w wlan wlp wwan x zone "
+				    "zram",
+				    text, n))
+				return false;
+		} else if (strchr("-_.:/", *text)) {
+			n = 1;
+		} else {
+			return false;
+		}
 	}
-	return found;
+	return true;
 }
 
-/* Whether a device's name is one that the kernel gives. */
-static bool is_plain_device(const struct redact *r, const char *name)
+static bool is_numbered(const char *text, const char *word)
 {
-	return redact_keeps(r, PM_COUNTER_DEVICES, "devices") ||
-	       (redact_is_plain(r, name) && !redact_has_address(name));
+	size_t n = strlen(word);
+
+	return !strncmp(text, word, n) && text[n] && !text[n + strspn(text + n, "0123456789")];
 }
 
-const char *redact_instance_kind(const struct redact *r, const struct pm_instance *i)
+static bool keeps_device(const struct redact *r, const char *name)
+{
+	return redact_keeps(r, PM_COUNTER_DEVICES, "devices") || is_kernel_name(name);
+}
+
+static const char *instance_name_kind(const struct redact *r, const struct pm_instance *i)
 {
 	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
 
@@ -461,7 +348,7 @@ const char *redact_instance_kind(const struct redact *r, const struct pm_instanc
 		return is_numbered(name, "cgroup-") || redact_keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? NULL :
 												       "cgroup";
 	case PM_DEVICE:
-		return is_plain_device(r, name) ? NULL : "device";
+		return keeps_device(r, name) ? NULL : "device";
 	default:
 		return NULL;
 	}
@@ -469,35 +356,31 @@ const char *redact_instance_kind(const struct redact *r, const struct pm_instanc
 
 /* ---- looking ---- */
 
-static void add_secret(struct redact *r, const char *text, size_t len, const char *kind, bool weak)
+static void add_secret(struct redact *r, const char *text, size_t len, const char *kind)
 {
-	const char *instead = "redacted";
 	SCOPED(scoped_free) char *copy = NULL;
 
 	if (len < 3)
 		return;
 	copy = memory_checked(strndup(text, len));
-	if (kind && !weak)
-		instead = redact_name(r, kind, copy);
-	/* A word that every machine has reveals nothing, and without it the rest would lose its meaning. Several in a
-	 * row may be someone's sentence. */
-	if ((kind && !strcmp(kind, "host")) || strchr(copy, ' ') || !redact_is_plain(r, copy))
-		secrets_add(&r->secrets, text, len, instead, weak);
+	/* What every recording may have reveals nothing, and without it the rest would lose its meaning. */
+	if (is_event_name(r, copy) || is_source(copy) || is_kernel_name(copy))
+		return;
+	secrets_add(&r->secrets, text, len, kind ? redact_name(r, kind, copy) : "redacted", !kind);
 }
 
-/* Parts of a path, a command line or a list: each could occur alone. */
-static void add_parts(struct redact *r, const char *text, size_t len)
+/* Parts of a path: each could occur alone. */
+static void add_path(struct redact *r, const char *text, size_t len)
 {
-	for (size_t at = 0; at < len;) {
-		size_t n = 0, letters = 0, digits = 0;
-
-		for (; at + n < len && !strchr(" \t\n/=,:;\"'()[]{}|&<>@", text[at + n]); n++) {
-			letters += is_letter(text[at + n]);
-			digits += text[at + n] >= '0' && text[at + n] <= '9';
-		}
-		if (n < len && ((n >= 4 && letters >= 3) || n >= 6 || (letters && digits)))
-			add_secret(r, text + at, n, NULL, true);
-		at += n + 1;
+	for (size_t at = 0, n; at < len; at += n + 1) {
+		for (n = 0; at + n < len && text[at + n] != '/'; n++)
+			;
+		if (n < len &&
+		    !parse_is_among("bin boot class dev devices etc home init.scope lib lib64 local mnt net opt "
+				    "proc root run sbin share srv sys system system.slice tmp user user.slice "
+				    "usr var",
+				    text + at, n))
+			add_secret(r, text + at, n, NULL);
 	}
 }
 
@@ -505,11 +388,14 @@ static void add_value(struct redact *r, const struct pm_value *v, const char *ki
 {
 	switch (v->kind) {
 	case PM_VALUE_TEXT:
-		add_secret(r, v->str.data, v->str.len, kind, false);
-		add_parts(r, v->str.data, v->str.len);
+		add_secret(r, v->str.data, v->str.len, kind);
+		for (size_t at = 0, n; at < v->str.len; at += n + 1) {
+			n = strcspn(v->str.data + at, " \t\n=,:;\"'()[]{}|&<>@");
+			add_path(r, v->str.data + at, n);
+		}
 		break;
 	case PM_VALUE_BYTES:
-		add_secret(r, v->str.data, v->str.len, NULL, false);
+		add_secret(r, v->str.data, v->str.len, NULL);
 		break;
 	case PM_VALUE_ARRAY:
 		for (uint32_t i = 0; i < v->array.n; i++)
@@ -524,8 +410,7 @@ static void add_value(struct redact *r, const struct pm_value *v, const char *ki
 	}
 }
 
-static void look_at_map(struct redact *r, const struct pm_map *m, const struct pm_key_row *rows,
-			const char *(*kind_of)(uint32_t key))
+static void look_at_map(struct redact *r, const struct pm_map *m, const struct pm_key_row *rows)
 {
 	for (uint32_t i = 0; i < m->n; i++) {
 		uint32_t key = m->field[i].key;
@@ -536,7 +421,7 @@ static void look_at_map(struct redact *r, const struct pm_map *m, const struct p
 		/* Numbers of the recorder may be negative. */
 		if (row && key < 100 && m->field[i].value.kind <= PM_VALUE_BOOL)
 			continue;
-		add_value(r, &m->field[i].value, kind_of ? kind_of(key) : NULL);
+		add_value(r, &m->field[i].value, kind_of(rows, key));
 	}
 }
 
@@ -558,80 +443,74 @@ static void look_at_host(struct redact *r, const struct pm_model *m)
 	secrets_add(&r->secrets, host + n + 1, strlen(host + n + 1), "redacted", false);
 }
 
-/* Adds the name of a metric, or of a group of metrics, unless a vendor could have made it. */
-static void add_metric(struct redact *r, const char *text, size_t len)
-{
-	SCOPED(scoped_free) char *name = memory_checked(strndup(text, len));
-
-	if (!is_metric(r, name))
-		add_secret(r, text, len, "metric", false);
-}
-
 /* Names that terms give to events. */
 static void look_at_terms(struct redact *r, const char *text, const char *key)
 {
-	uint32_t any;
 	size_t n;
 
-	for (n = next_value(text, key, &text); text; n = next_value(text + n, key, &text)) {
-		SCOPED(scoped_free) char *copy = memory_checked(strndup(text, n));
+	for (n = next_value(text, key, &text); text; n = next_value(text + n, key, &text))
+		add_secret(r, text, n, "event");
+}
 
-		if (!names_get(&r->events, copy, &any))
-			add_secret(r, text, n, "event", false);
+/* A metric of the user's, or a group of metrics that he made; names of vendors' are noted. */
+static void look_at_metric(struct redact *r, const struct pm_value *texts)
+{
+	uint32_t n_texts = texts->kind == PM_VALUE_ARRAY ? texts->array.n : 0;
+	bool given = n_texts <= PM_METRIC_VENDOR || texts->array.item[PM_METRIC_VENDOR].kind != PM_VALUE_BOOL;
+
+	for (uint32_t k = 0; k < n_texts; k++) {
+		const char *text = texts->array.item[k].kind == PM_VALUE_TEXT ? texts->array.item[k].str.data : "";
+		bool name = k == PM_METRIC_NAME || k == PM_METRIC_GROUPS;
+
+		look_at_terms(r, text, "name=");
+		if (k == PM_METRIC_FORMULA || k == PM_METRIC_THRESHOLD)
+			continue;
+		for (size_t n; *text; text += n + (text[n] != '\0')) {
+			SCOPED(scoped_free) char *word = NULL;
+
+			n = name ? strcspn(text, ",;") : strlen(text);
+			word = memory_checked(strndup(text, n));
+			if (given)
+				add_secret(r, text, n, name ? "metric" : NULL);
+			else if (name)
+				memory_done(names_set(&r->vendor, lowered(word), 1));
+		}
 	}
 }
 
-/* Metrics of the user's own, and what -M was given: one of their names or groups, as the user wrote it. */
+/* What -M was given is also one of a metric's names or groups, as the user wrote it. */
 static void look_at_metrics(struct redact *r, const struct pm_map *header)
 {
 	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS);
 	const struct pm_value *words = pm_map_get(header, PM_HEADER_METRIC_WORDS);
 
-	for (uint32_t i = 0; words && words->kind == PM_VALUE_ARRAY && i < words->array.n; i++)
-		if (words->array.item[i].kind == PM_VALUE_TEXT)
-			add_metric(r, words->array.item[i].str.data, words->array.item[i].str.len);
-	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++) {
-		const struct pm_value *texts = &list->array.item[i];
+	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++)
+		if (list->array.item[i].kind == PM_VALUE_TEXT)
+			memory_done(names_set(&r->vendor, list->array.item[i].str.data, 1));
+		else
+			look_at_metric(r, &list->array.item[i]);
+	for (uint32_t i = 0; words && words->kind == PM_VALUE_ARRAY && i < words->array.n; i++) {
+		const struct pm_value *word = &words->array.item[i];
+		SCOPED(scoped_free)
+		char *low = word->kind == PM_VALUE_TEXT ? lowered(memory_text(word->str.data)) : NULL;
+		uint32_t any;
 
-		for (uint32_t k = 0; texts->kind == PM_VALUE_ARRAY && k < texts->array.n; k++) {
-			const char *text =
-				texts->array.item[k].kind == PM_VALUE_TEXT ? texts->array.item[k].str.data : "";
-			size_t n = strlen(text);
-
-			switch (k) {
-			case PM_METRIC_FORMULA:
-			case PM_METRIC_THRESHOLD:
-				look_at_terms(r, text, "name=");
-				break;
-			case PM_METRIC_NAME:
-				add_metric(r, text, n);
-				break;
-			case PM_METRIC_GROUPS:
-				for (; *text; text += n + (text[n] != '\0')) {
-					n = strcspn(text, ",;");
-					add_metric(r, text, n);
-				}
-				break;
-			default:
-				add_secret(r, text, n, NULL, false);
-			}
-		}
+		if (low && !names_get(&r->vendor, low, &any))
+			add_secret(r, word->str.data, word->str.len, "metric");
 	}
 }
 
 static void look_at_pmu_event(struct redact *r, const struct pm_value *row)
 {
 	const struct pm_value *item = row->array.item;
-	const char *name;
 
 	if (row->kind != PM_VALUE_ARRAY || !row->array.n || item->kind != PM_VALUE_TEXT)
 		return;
-	name = item->str.data;
-	if (row->array.n > 4 && item[4].kind == PM_VALUE_U64 && item[4].u64 & PM_PMU_EVENT_GIVEN &&
-	    !is_metric(r, name))
-		add_secret(r, name, strlen(name), "event", false);
+	if (row->array.n > 4 && item[4].kind == PM_VALUE_U64 && item[4].u64 & PM_PMU_EVENT_GIVEN)
+		secrets_add(&r->secrets, item->str.data, item->str.len, redact_name(r, "event", item->str.data),
+			    false);
 	else
-		memory_done(names_set(&r->events, name, 1));
+		memory_done(names_set(&r->events, item->str.data, 1));
 }
 
 static void look_at_pmu(struct redact *r, const struct pm_pmu *p)
@@ -643,20 +522,20 @@ static void look_at_pmu(struct redact *r, const struct pm_pmu *p)
 		memory_done(names_set(&r->events, name, 1));
 	for (uint32_t k = 0; list && list->kind == PM_VALUE_ARRAY && k < list->array.n; k++)
 		look_at_pmu_event(r, &list->array.item[k]);
-	look_at_map(r, &p->attrs, pm_pmu_keys, NULL);
+	look_at_map(r, &p->attrs, pm_pmu_keys);
 }
 
 static void look_at_counter(struct redact *r, const struct pm_counter *c)
 {
-	const char *kind = redact_counter_kind(r, c), *name = c->name + (strncmp(c->name, "add.", 4) ? 0 : 4);
+	const char *kind = counter_name_kind(r, c), *name = c->name + (strncmp(c->name, "add.", 4) ? 0 : 4);
 
-	look_at_map(r, &c->attrs, pm_counter_keys, counter_attr_kind);
+	look_at_map(r, &c->attrs, pm_counter_keys);
 	if (kind) {
-		add_secret(r, name, strlen(name), kind, false);
-		add_parts(r, c->name, strlen(c->name));
+		add_secret(r, name, strlen(name), kind);
+		add_path(r, c->name, strlen(c->name));
 	}
 	/* It means the same, so it gets the same pseudonym. */
-	if (kind && c->display && strcmp(c->display, c->name))
+	if (kind && c->display && strcmp(c->display, c->name) != 0 && !is_kernel_name(c->display))
 		secrets_add(&r->secrets, c->display, strlen(c->display), redact_name(r, kind, name), false);
 	/* Of an event that keeps its own name the user may have chosen the one that is shown. */
 	look_at_terms(r, pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, ""), "=");
@@ -664,30 +543,28 @@ static void look_at_counter(struct redact *r, const struct pm_counter *c)
 
 static void look_at_instance(struct redact *r, const struct pm_instance *i)
 {
-	const char *kind = redact_instance_kind(r, i);
+	const char *kind = instance_name_kind(r, i);
 	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
 
-	look_at_map(r, &i->attrs, pm_instance_keys, attr_kind);
+	look_at_map(r, &i->attrs, pm_instance_keys);
 	if (kind)
-		add_secret(r, name, strlen(name), kind, false);
+		add_secret(r, name, strlen(name), kind);
 }
 
 static void look_at_model(struct redact *r, const struct pm_model *m)
 {
 	struct redact_seen *seen = &r->seen;
 
-	look_at_map(r, &m->header, pm_header_keys, header_kind);
-	look_at_metrics(r, &m->header);
-	look_at_host(r, m);
-	/* Before the counters: these say which events no user has invented. */
+	/* First: these say which events no user has invented. */
 	for (; seen->pmus < m->n_pmus; seen->pmus++)
 		look_at_pmu(r, &m->pmu[seen->pmus]);
+	look_at_map(r, &m->header, pm_header_keys);
+	look_at_metrics(r, &m->header);
+	look_at_host(r, m);
 	for (; seen->counters < m->n_counters; seen->counters++)
 		look_at_counter(r, &m->counter[seen->counters]);
 	for (; seen->instances < m->n_instances; seen->instances++)
 		look_at_instance(r, &m->instance[seen->instances]);
-	for (; seen->probes < m->n_probes; seen->probes++)
-		look_at_map(r, &m->probe[seen->probes].attrs, NULL, NULL);
 	for (; seen->configs < m->n_configs; seen->configs++) {
 		const struct pm_config *c = &m->config[seen->configs];
 
@@ -700,16 +577,17 @@ static void look_at_model(struct redact *r, const struct pm_model *m)
 static void take_shift(struct redact *r, const struct pm_model *m, const struct pm_clocks *clocks)
 {
 	SCOPED(buf_release) struct buf boot = BUF_INIT;
-	const struct redact_shift *s;
+	struct redact_shift s;
 
 	buf_addstr(&boot, pm_map_text(&m->header, PM_HEADER_BOOT_ID, ""));
-	do {
-		memory_whole(&boot);
-		s = redact_map_shift(&r->map, buf_str(&boot), clocks);
+	memory_whole(&boot);
+	while (s = redact_map_shift(&r->map, buf_str(&boot), clocks),
+	       clocks->monotonic + s.monotonic > UINT64_MAX / 4) {
 		buf_addch(&boot, '+');
-	} while (clocks->monotonic + s->monotonic > UINT64_MAX / 4);
-	memory_room(&r->shift, r->n_shifts, sizeof(*r->shift));
-	r->shift[r->n_shifts++] = *s;
+		memory_whole(&boot);
+	}
+	memory_room(&r->boot, r->n_boots, sizeof(*r->boot));
+	r->boot[r->n_boots++] = (struct redact_boot){ memory_text(buf_str(&boot)), s };
 }
 
 /* At the end of a recording, before another one of the file. */
@@ -719,7 +597,7 @@ static void end_recording(struct redact *r, const struct pm_model *m, struct pm_
 	if (r->options.shift_time)
 		take_shift(r, m, first);
 	if (first->realtime && !r->wall_ns)
-		r->wall_ns = first->realtime + (r->options.shift_time ? r->map.wall : 0);
+		r->wall_ns = first->realtime + (r->options.shift_time ? r->boot[0].shift.wall : 0);
 	r->seen = (struct redact_seen){ 0 };
 	*first = (struct pm_clocks){ 0 };
 }
@@ -734,7 +612,8 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 	r->seen = (struct redact_seen){ 0 };
 	secrets_release(&r->secrets);
 	names_release(&r->events);
-	r->n_shifts = 0;
+	names_release(&r->vendor);
+	forget_boots(r);
 	r->host[0] = '\0';
 	r->wall_ns = 0;
 	while ((n = pm_reader_next(reader, &item)) != 0) {
@@ -745,7 +624,7 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 		else if (item.kind == PM_ITEM_RECORDING)
 			end_recording(r, pm_reader_model(reader), &first);
 		else if (item.kind == PM_ITEM_EVENT)
-			look_at_map(r, &item.event->attrs, pm_event_keys, event_kind);
+			look_at_map(r, &item.event->attrs, pm_event_keys);
 		/* Frames of definitions may refer to later ones, but chunks do not. */
 		if (grown && (item.kind == PM_ITEM_CHUNK || item.kind == PM_ITEM_END)) {
 			look_at_model(r, pm_reader_model(reader));
@@ -755,24 +634,10 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 			first = item.chunk.clocks;
 	}
 	end_recording(r, pm_reader_model(reader), &first);
-	secrets_sort(&r->secrets);
 	return 0;
 }
 
 /* ---- texts ---- */
-
-/* Whether a text is plain apart from pseudonyms in it. */
-static bool is_plain_now(const struct redact *r, const char *text)
-{
-	SCOPED(scoped_free) char *copy = memory_text(text);
-
-	for (char *at = copy; (at = strchr(at, '-'));) {
-		at++;
-		if (strspn(at, "0123456789abcdef") >= 8)
-			memset(at, ' ', 8);
-	}
-	return redact_is_plain(r, copy);
-}
 
 static void replace(char **text, const char *by)
 {
@@ -782,10 +647,33 @@ static void replace(char **text, const char *by)
 	*text = copy;
 }
 
-/* A technical text does not name a folder of the user's, though its words may all be plain. */
+/* Whether it has the path of a file of a user's; those of the kernel and the system exist everywhere. */
+static bool names_path(const char *text)
+{
+	static const char *const everywhere[] = { "/sys", "/proc", "/dev", "/etc", "/usr" };
+
+	for (const char *p = text; (p = strpbrk(p, "/~")); p++) {
+		size_t n, i = 0;
+
+		if ((p > text && !strchr(" \t\n\"'`(=:,;<>[{|&@/", p[-1])) || !p[1] || strchr(" \t", p[1]) ||
+		    (*p == '/' && p[1] == '/'))
+			continue;
+		n = 1 + strcspn(p + 1, "/ \t\n\"'`:,;)>]}*");
+		while (i < sizeof(everywhere) / sizeof(*everywhere) &&
+		       (strlen(everywhere[i]) != n || memcmp(everywhere[i], p, n)))
+			i++;
+		/* A process is somebody's. */
+		if (i == sizeof(everywhere) / sizeof(*everywhere) ||
+		    (i == 1 && p[n] && isdigit((unsigned char)p[n + 1])))
+			return true;
+	}
+	return false;
+}
+
+/* A technical text does not name a folder of the user's. */
 static void scrub(struct redact *r, char **text, size_t *len, bool technical)
 {
-	bool changed = secrets_scrub(&r->secrets, text, len, !redact_is_plain(r, *text));
+	bool changed = secrets_scrub(&r->secrets, text, len);
 
 	if (technical && names_path(*text)) {
 		replace(text, "redacted");
@@ -805,12 +693,8 @@ static void clean(struct redact *r, char **text)
 	scrub(r, text, &len, true);
 }
 
-/* If a text is not certainly technical once everything known is removed, keep only the fact that there was one. */
-static void clean_or_hide(struct redact *r, char **text, const char *instead)
+static void hide(struct redact *r, char **text, const char *instead)
 {
-	clean(r, text);
-	if (!*text || is_plain_now(r, *text))
-		return;
 	r->counts.scrubbed++;
 	replace(text, instead);
 }
@@ -829,7 +713,7 @@ static int clean_value(struct redact *r, struct pm_value *v, bool technical)
 		/* Bytes that can be searched are not replaced: others would change the structure. */
 		len = v->str.len;
 		copy = memory_copy(v->str.data, len + 1, 1);
-		fate = secrets_scrub(&r->secrets, &copy, &len, true) ? REWRITE_DROP : REWRITE_KEEP;
+		fate = secrets_scrub(&r->secrets, &copy, &len) ? REWRITE_DROP : REWRITE_KEEP;
 		free(copy);
 		return fate;
 	case PM_VALUE_ARRAY:
@@ -864,13 +748,12 @@ static void rename_field(struct redact *r, struct pm_map *m, uint32_t key, const
 
 /* Applies the rules to a map: known fields that may stay are cleaned, names become pseudonyms, everything else is
  * dropped. */
-static void clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows,
-		      const char *(*kind_of)(uint32_t key))
+static void clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows)
 {
 	for (uint32_t i = m->n; i-- > 0;) {
 		struct pm_field *f = &m->field[i];
 		const struct pm_key_row *row = pm_key_find(rows, f->key);
-		const char *kind = kind_of ? kind_of(f->key) : NULL;
+		const char *kind = kind_of(rows, f->key);
 
 		if (!row || !same_kind(row->kind, f->value.kind)) {
 			drop(r, m, f->key);
@@ -905,8 +788,9 @@ static void shorten_history(const struct redact *r, struct pm_map *header)
 		const struct pm_value *v = &old->array.item[i];
 		const char *word = "changed";
 
-		if (v->kind == PM_VALUE_TEXT && !strncmp(v->str.data, "bundled", 7) &&
-		    redact_is_plain(r, v->str.data)) {
+		/* What is being done here is in our own words. */
+		if (i + 1 == n && v->kind == PM_VALUE_TEXT && r->rules->history &&
+		    !strcmp(v->str.data, r->rules->history)) {
 			list.array.item[i] = pm_text(v->str.data);
 			continue;
 		}
@@ -976,7 +860,7 @@ static int on_header(void *ctx, struct pm_map *header)
 {
 	struct redact *r = ctx;
 
-	clean_map(r, header, pm_header_keys, header_kind);
+	clean_map(r, header, pm_header_keys);
 	escape_formulas(r, header);
 	shorten_history(r, header);
 	note_classes(r, header);
@@ -1023,60 +907,65 @@ static void rename_counter(struct redact *r, struct pm_counter *c, const char *k
 	c->name = memory_format("%s%s", add ? "add." : "", to);
 	replace(&c->display, to);
 	pm_map_remove(&c->attrs, PM_COUNTER_PERF_USER_TEXT);
-	pm_map_remove(&c->attrs, PM_COUNTER_HELP);
+	if (*pm_map_text(&c->attrs, PM_COUNTER_HELP, "") != '/')
+		pm_map_remove(&c->attrs,
+			      PM_COUNTER_HELP); /* of the kernel's own files on_counter() leaves the names */
 	pm_map_remove(&c->attrs, PM_COUNTER_FAMILY);
 	pm_map_remove(&c->attrs, PM_COUNTER_MEMBER);
 }
 
 static int on_source(void *ctx, char **source)
 {
-	if (!catalog_source(*source, &(size_t){ 0 }))
-		clean_or_hide(ctx, source, "redacted");
+	if (!is_source(*source))
+		hide(ctx, source, "redacted");
 	return 0;
 }
 
 static int on_counter(void *ctx, struct pm_counter *c)
 {
 	struct redact *r = ctx;
-	const char *kind = redact_counter_kind(r, c);
+	const char *kind = counter_name_kind(r, c);
 	const char *group = pm_map_text(&c->attrs, PM_COUNTER_PERF_GROUP_NAME, "");
 	const char *help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
 	SCOPED(scoped_free) char *old = memory_text(c->name);
 
-	if (*group && !redact_is_plain(r, group))
+	if (*group)
 		rename_field(r, &c->attrs, PM_COUNTER_PERF_GROUP_NAME, "group", group);
 	/* The kernel's file of a column that was asked for: it may be that of a device or a cgroup. */
-	if (*help == '/' && (!redact_is_plain(r, help) || redact_has_address(help)))
+	if (*help == '/' && !is_kernel_name(help))
 		drop(r, &c->attrs, PM_COUNTER_HELP);
-	clean_map(r, &c->attrs, pm_counter_keys, counter_attr_kind);
-	if (kind) {
+	clean_map(r, &c->attrs, pm_counter_keys);
+	if (kind)
 		rename_counter(r, c, kind);
-	} else {
+	else if (!catalog_named(c->source, c->name) || strchr(catalog_named(c->source, c->name)->name, '*'))
 		clean(r, &c->name);
+	if (!kind)
 		clean(r, &c->display);
-	}
 	make_unique(r, &c->name, old);
 	on_source(r, &c->source);
-	clean_or_hide(r, &c->unit, "1");
+	if (!among("1 s ms us ns J mJ uJ W V A Cel K Hz kHz MHz GHz By KiBy MiBy GiBy By/s KiBy/s MiBy/s GiBy/s bit "
+		   "%",
+		   c->unit))
+		hide(r, &c->unit, "1");
 	/* Only a decimal number is a scale. */
 	if (c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
 		replace(&c->scale.text, "1");
 	return 0;
 }
 
-/* ---- instances, topology, PMUs, probes ---- */
+/* ---- instances, topology, PMUs ---- */
 
 static int on_instance(void *ctx, struct pm_instance *i)
 {
 	struct redact *r = ctx;
-	const char *kind = redact_instance_kind(r, i);
+	const char *kind = instance_name_kind(r, i);
 	const char *cpus = pm_map_text(&i->attrs, PM_INSTANCE_CPUS, "");
 
 	if (kind)
 		rename_field(r, &i->attrs, PM_INSTANCE_NAME, kind, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
 	if (cpus[strspn(cpus, "0123456789,-")])
 		drop(r, &i->attrs, PM_INSTANCE_CPUS);
-	clean_map(r, &i->attrs, pm_instance_keys, attr_kind);
+	clean_map(r, &i->attrs, pm_instance_keys);
 	return 0;
 }
 
@@ -1117,7 +1006,7 @@ static int on_pmu(void *ctx, struct pm_pmu *p)
 		kept.array.n = n;
 		memory_done(pm_map_set(&p->attrs, PM_PMU_FILES, kept));
 	}
-	clean_map(r, &p->attrs, pm_pmu_keys, NULL);
+	clean_map(r, &p->attrs, pm_pmu_keys);
 	return 0;
 }
 
@@ -1162,7 +1051,7 @@ static char *clean_argument(struct redact *r, char class, const struct pm_value 
 		return memory_text(redact_keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? text :
 										   redact_name(r, "cgroup", text));
 	case 'd':
-		return memory_text(is_plain_device(r, text) ? text : redact_name(r, "device", text));
+		return memory_text(keeps_device(r, text) ? text : redact_name(r, "device", text));
 	default:
 		return memory_text("redacted");
 	}
@@ -1243,7 +1132,7 @@ static int on_event(void *ctx, struct pm_event *e)
 	if (pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE))
 		memory_done(pm_value_copy(&note, pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE)));
 	pm_map_remove(&e->attrs, PM_EVENT_KEY_NOTE);
-	clean_map(r, &e->attrs, pm_event_keys, event_kind);
+	clean_map(r, &e->attrs, pm_event_keys);
 	clean_remark(r, &note);
 	if (pm_remark_code(&note))
 		memory_done(pm_map_set(&e->attrs, PM_EVENT_KEY_NOTE, note));
@@ -1262,8 +1151,6 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 	/* Nobody knows what bytes reveal. */
 	if (v->kind != PM_VALUE_TEXT)
 		return REWRITE_DROP;
-	if (redact_is_plain(r, v->str.data))
-		return clean_value(r, v, true);
 	/* A change of name, and back, remains visible. */
 	name = pm_text(redact_name(r, "text", v->str.data));
 	memory_checked(name.str.data);
@@ -1282,10 +1169,10 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 {
 	struct redact *r = ctx;
 
-	shift(&c->realtime, r->map.wall);
-	shift(&c->monotonic_raw, r->now->raw);
-	shift(&c->boottime, r->now->boottime);
-	shift(&c->counter, r->now->counter);
+	shift(&c->realtime, r->now->shift.wall);
+	shift(&c->monotonic_raw, r->now->shift.raw);
+	shift(&c->boottime, r->now->shift.boottime);
+	shift(&c->counter, r->now->shift.counter);
 	return 0;
 }
 
@@ -1298,8 +1185,8 @@ static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 	if (c->semantics != PM_CUMULATIVE || !strcmp(c->source, "perf") ||
 	    pm_map_bool(&c->attrs, PM_COUNTER_FROM_ZERO, false) || pm_map_get(&c->attrs, PM_COUNTER_SHIFT))
 		return 0;
-	return !strcmp(c->name, "msr.tsc") ? r->now->counter :
-					     redact_map_base(&r->map, r->now->boot, c->name, c->width);
+	return !strcmp(c->name, "msr.tsc") ? r->now->shift.counter :
+					     redact_map_base(&r->map, r->now->name, c->name, c->width);
 }
 
 /* Each recording of a file has a boot of its own. */
@@ -1307,9 +1194,9 @@ static void on_begin(void *ctx)
 {
 	struct redact *r = ctx;
 
-	r->now = &r->shift[r->next];
-	r->next += r->next + 1 < r->n_shifts;
-	r->rules->shift_ns = r->now->monotonic;
+	r->now = &r->boot[r->next];
+	r->next += r->next + 1 < r->n_boots;
+	r->rules->shift_ns = r->now->shift.monotonic;
 }
 
 void redact_rules(struct redact *r, struct rewrite_rules *rules)

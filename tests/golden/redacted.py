@@ -33,6 +33,7 @@ SINCE_BOOT = {"stat.user": "stat", "vmstat.pgfault": "vmstat", "interrupts.24": 
 
 # Of the hardware's names, not of the user's: they stay.
 REGISTERS = ("M0x1A0", "m0X606")
+VENDOR = ["tma_frontend_bound", "%", "100 * cycles / 2", "", "TopdownL1,Frontend", "what slots lack", True]
 KERNEL_FILE = "/sys/class/thermal/thermal_zone0/temp"
 
 
@@ -73,7 +74,7 @@ def build(c):
                     104: c.address("machine", "77aa%012xbb00"), 200: person(), 201: [person(), person("/srv/zq%sx/deep/zqfile.txt"), "/home/qvxk/wqzjv/q7xz/w4j/x"],
                     202: "root=UUID=%s ro" % c.address("person", "%012x-root"), 203: [[person(), person()]], 204: person(),
                     205: [person()], 31: ["cpi", [metric, person(), "1000 * cycles / 2", metric + " > 1", person() + "," + group, person("what zq%sx needs")],
-                                          [person(), "1", metric + " * 2", "", "", ""]], 33: [metric, group]})
+                                          [person(), "1", metric + " * 2", "", "", ""], VENDOR], 33: [metric, group, "topdownl1"]})
     r.body(TOPOLOGY, {1: START - 77, 2: [0, 1], 3: [0, 0], 6: [0, 1], 15: [1, 1]})
     unit = person("/system.slice/zq%sx.service")
     names = [("cpu", {1: 7, 2: 0, 3: 0})]
@@ -222,6 +223,7 @@ def main(pmrep):
             assert len(new) == n and all(len(v) == 3 for v in new.values()), (command, options, len(new))
             assert {"add." + n for n in REGISTERS} <= {c.name for c in r.counters.values()}, options
             assert {c.attrs.get(1) for c in r.counters.values()} >= {KERNEL_FILE}, options
+            assert VENDOR in r.header[31] and "topdownl1" in r.header[33], options
             names = {i.attrs.get(1) for i in r.instances.values()}
             assert {"nvme0n1", "lo", "dm-0"} <= names, names
             if keep in (["devices"], ["machine"]):
