@@ -69,6 +69,21 @@ def simple(r, rows=3, n=1, counters=None):
     r.values(1, len(counters), ticks_of(rows))
 
 
+def cpus(r):
+    "65,536 CPUs, each in a package and node of its own"
+    n = list(range(1 << 16))
+    r.body(HEADER, {1: "pmrec 1", 13: SECOND, 18: "system", 28: True})
+    r.packed(TOPOLOGY, {1: START, **{k: n for k in range(2, 15)}, 15: [1] * len(n)})
+    simple(r)
+
+
+def columns(r):
+    "four million columns in a few bytes"
+    r.begin()
+    simple(r)
+    r.body(SCHEMA, {3: 2, 4: [{1: "stat", 3: [1, 2000, 0], 4: [1, 2000, 0]}]})
+
+
 def texts(r):
     "64 MiB of definitions in 64 kB, eight times"
     r.begin()
@@ -263,7 +278,7 @@ def clocks_wild(r):
         r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
-BOMBS = [texts, texts_again, metrics_chain, perf_groups, perf_pmus, pci, configs_odd, nested, far, far_realtime, back, index_lies,
+BOMBS = [cpus, columns, texts, texts_again, metrics_chain, perf_groups, perf_pmus, pci, configs_odd, nested, far, far_realtime, back, index_lies,
          kinds, counts_huge, ids_again, back_inside, columns_wide, clocks_wild]
 
 

@@ -3,7 +3,6 @@
  *
  *   fuzz_commands [--seed=N] [--count=N] [--minutes=N] [--keep=DIR] FILE...   changes FILEs by chance, runs everything
  *   fuzz_commands --as-it-is FILE...                                          runs everything on FILEs themselves
- *   fuzz_commands --recipe=NAME FILE OUT                                      writes one changed recording
  *
  * Each command runs in a child, with a limit on its memory and time; a child that dies of anything but its own exit is
  * a finding: its recording is kept, and the exit code is 1. Run it from a build with sanitizers.
@@ -195,26 +194,6 @@ static int save(const char *path, const struct buf *b)
 	return err;
 }
 
-static int cook(const char *name, const char *from, const char *to)
-{
-	struct buf in = BUF_INIT, out = BUF_INIT;
-	struct shape *s = load(from, &in) ? NULL : shape_read(in.data, in.len);
-	int err = -ENOENT;
-
-	for (const struct shape_recipe *r = shape_recipes; s && r->name; r++)
-		if (!strcmp(r->name, name)) {
-			r->cook(s);
-			shape_write(s, &out);
-			err = save(to, &out);
-		}
-	shape_free(s);
-	buf_release(&in);
-	buf_release(&out);
-	if (err)
-		fprintf(stderr, "%s: %s cannot be made\n", from, name);
-	return err ? 2 : 0;
-}
-
 /* One recording, changed in a few places; a part of the commands on each, all of them in turn. */
 static void one(struct job *j, const struct buf *in, uint64_t seed, unsigned share)
 {
@@ -248,7 +227,7 @@ int main(int argc, char **argv)
 	struct job j = { 0 };
 	uint64_t seed = 1, count = 20, minutes = 0, done = 0;
 	struct timespec start, now;
-	const char *v, *recipe = NULL;
+	const char *v;
 	bool as_it_is = false;
 	int first = 1;
 
@@ -259,8 +238,6 @@ int main(int argc, char **argv)
 			count = strtoull(v, NULL, 0);
 		else if ((v = value(argv[first], "--minutes=")))
 			minutes = strtoull(v, NULL, 0);
-		else if ((v = value(argv[first], "--recipe=")))
-			recipe = v;
 		else if ((v = value(argv[first], "--keep=")))
 			j.keep = v;
 		else if (!strcmp(argv[first], "--as-it-is"))
@@ -270,8 +247,6 @@ int main(int argc, char **argv)
 	}
 	if (first == argc)
 		return fprintf(stderr, "no recording given\n"), 2;
-	if (recipe)
-		return argc - first == 2 ? cook(recipe, argv[first], argv[first + 1]) : 2;
 	snprintf(j.folder, sizeof(j.folder), "/tmp/fuzz_commands.XXXXXX");
 	if (!mkdtemp(j.folder) || (j.keep && mkdir(j.keep, 0777) && errno != EEXIST))
 		return perror("folder"), 2;

@@ -17,9 +17,3 @@ void shape_write(struct shape *s, struct buf *out);
 
 /* One change by chance: a number, text, list or map of a frame's meta, body or blocks, or a whole frame. */
 void shape_change(struct shape *s, struct statistics_random *r);
-
-/* Changes that once did harm. NULL ends the list. */
-extern const struct shape_recipe {
-	const char *name;
-	void (*cook)(struct shape *s);
-} shape_recipes[];
