@@ -1,5 +1,7 @@
 /* Counters that share hardware, longer intervals, parts of a recording, groups that come and go; and all of it at
  * random. */
+#include "common/statistics.h"
+#include "report/replay/track.c"
 #include "tests/unit/lib/replay_caught.h"
 
 /* Opened 20 ns before the first snapshot, and has not had a turn by then. */
@@ -405,6 +407,92 @@ static void joint_readings_of_an_absent_group(void **state)
 	}
 }
 
-UNIT_TESTS(cmocka_unit_test(turns_that_come_late), cmocka_unit_test(scaling), cmocka_unit_test(random_recordings),
-	   cmocka_unit_test(gathering), cmocka_unit_test(joint_readings_without_a_turn),
-	   cmocka_unit_test(joint_readings_of_an_absent_group))
+/* Whole stretches at once are what readings one by one are, whatever happens among them: resets, wraps, failures. */
+static void span(void **state)
+{
+	struct statistics_random r = { 5 };
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		uint64_t v[24], begin[24], end[24], enabled[24], running[24], level = 1000, on = 0;
+		uint16_t status[24];
+		bool times = statistics_random(&r) % 2, trouble = statistics_random(&r) % 2;
+		struct column c = { v,
+				    trouble ? status : NULL,
+				    begin,
+				    end,
+				    times ? enabled : NULL,
+				    times ? running : NULL,
+				    .tick = begin,
+				    .slope = 1 };
+		struct track_times of[2] = { { 0 } };
+		struct support at[2][24] = { 0 };
+		struct track_loss lost[2] = { { .at = at[0] }, { .at = at[1] } };
+		struct value results[2][24] = { 0 };
+		bool closes[24];
+		struct track one = { .type = PM_U64,
+				     .semantics = PM_CUMULATIVE,
+				     .width = round % 3 ? 64 : 16,
+				     .perf = times,
+				     .times = times ? &of[0] : NULL,
+				     .back = round % 2 ? 20 : 0,
+				     .aspects = 1u << TRACK_VALUE };
+		struct track all = one;
+
+		all.times = times ? &of[1] : NULL;
+		one.loss = &lost[0];
+		all.loss = &lost[1];
+		for (int i = 0; i < 24; i++) {
+			level += statistics_random(&r) % 30000;
+			if (trouble && statistics_random(&r) % 8 == 0)
+				level = statistics_random(&r) % 5;
+			if (i && statistics_random(&r) % 8 == 0)
+				level = v[i - 1] - statistics_random(&r) % 40;
+			v[i] = one.width == 16 ? level & 0xffff : level;
+			status[i] = statistics_random(&r) % 6 ? 0 :
+				    statistics_random(&r) % 2 ? PM_REASON_OFFLINE :
+								PM_REASON_MISSED;
+			begin[i] = (uint64_t)i * 1000 + statistics_random(&r) % 100;
+			end[i] = begin[i] + statistics_random(&r) % 50;
+			on += statistics_random(&r) % 1000;
+			enabled[i] = begin[i];
+			running[i] = on;
+		}
+		for (uint32_t from = 0; from < 24;) {
+			uint32_t to = from + 1 + (uint32_t)(statistics_random(&r) % 12);
+
+			size_t n = 0;
+
+			to = to > 24 ? 24 : to;
+			for (uint32_t row = from; row < to; row++)
+				closes[row] = statistics_random(&r) % 2;
+			c.first = from;
+			track_take(&all, &c, from, to, closes, results[1], 24, NULL);
+			for (; from < to; from++) {
+				track_step(&one, &c, from);
+				if (closes[from])
+					track_close(&one, results[0], 24, n++, NULL);
+			}
+			assert_memory_equal(results[0], results[1], n * sizeof(results[0][0]));
+			one.times = all.times = NULL;
+			one.loss = all.loss = NULL;
+			assert_memory_equal(&one, &all, sizeof(one));
+			lost[1].at = at[0];
+			assert_memory_equal(&lost[0], &lost[1], sizeof(lost[0]));
+			lost[1].at = at[1];
+			for (size_t k = 0; k < n; k++) {
+				assert_memory_equal(&at[0][k], &at[1][k], offsetof(struct support, why));
+				assert_int_equal(at[0][k].why, at[1][k].why);
+			}
+			one.loss = &lost[0];
+			all.loss = &lost[1];
+			assert_memory_equal(&of[0], &of[1], sizeof(of[0]));
+			one.times = times ? &of[0] : NULL;
+			all.times = times ? &of[1] : NULL;
+		}
+	}
+}
+
+UNIT_TESTS(cmocka_unit_test(span), cmocka_unit_test(turns_that_come_late), cmocka_unit_test(scaling),
+	   cmocka_unit_test(random_recordings), cmocka_unit_test(gathering),
+	   cmocka_unit_test(joint_readings_without_a_turn), cmocka_unit_test(joint_readings_of_an_absent_group))
