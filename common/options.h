@@ -36,7 +36,6 @@ struct options_spec {
 	 * matters of them. NULL: usage and all options. */
 	const char *brief;
 	bool reads;   /* reads recordings: has --max-memory */
-	bool saves;   /* prints nothing on a terminal, but writes a file */
 	bool command; /* options end at the first operand, which is a COMMAND (pmrec) */
 	/* Whether a pager may have what is printed, by the struct that the rows filled. NULL: never, and then there
 	 * is no --no-pager. */

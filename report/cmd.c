@@ -266,7 +266,7 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	if (!r) {
 		confine_memory(common->max_memory);
 		/* Once confined, this process can start no program. */
-		common->paged = pager_start(spec->paged && !common->no_pager && spec->paged(input), spec->saves);
+		common->paged = pager_start(spec->paged && !common->no_pager && spec->paged(input));
 		confine(argc, argv);
 		return -1;
 	}

@@ -54,7 +54,6 @@ static const struct options_spec spec = {
 	.operands = operands,
 	.operands_doc = "FILE",
 	.brief = brief,
-	.saves = true,
 };
 
 static int hand_over(const struct bundle *b, struct outfile *out, struct error *e)

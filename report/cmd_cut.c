@@ -76,7 +76,6 @@ static const struct options_spec spec = {
 	.operands = cmd_copy_files,
 	.operands_doc = "FILE",
 	.brief = brief,
-	.saves = true,
 };
 
 static const char *path_of(const struct cut *c)

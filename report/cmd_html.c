@@ -61,7 +61,6 @@ static const struct options_spec spec = {
 	.operands = operands,
 	.operands_doc = "FILE [FILE]",
 	.brief = brief,
-	.saves = true,
 };
 
 /* Errors name the file that the user knows. */

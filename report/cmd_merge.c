@@ -53,7 +53,6 @@ static const struct options_spec spec = {
 	.operands = cmd_copy_files,
 	.operands_doc = "FILE...",
 	.brief = brief,
-	.saves = true,
 };
 
 /* ---- do they belong together ---- */

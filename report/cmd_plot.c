@@ -15,8 +15,6 @@
 #include "report/plot/plot.h"
 
 #define NAME          "pmrep plot"
-#define BINS          4096
-#define BINS_OF_MANY  1024 /* if there are many lines, because each needs memory */
 #define WIDTH_DEFAULT 80
 #define WIDTH_MIN     20
 #define WIDTH_MAX     1000
@@ -39,6 +37,8 @@ static const char brief[] =
 	"  pmrep plot --heatmap util host.pmr\n";
 
 struct plotting {
+	struct sink sink; /* first */
+	struct bins bins;
 	struct pipeline_config pipeline;
 	struct plot_style style; /* sizes 0: not given */
 	enum pm_kind per;        /* PM_KINDS: not given */
@@ -56,8 +56,6 @@ static const struct option_row rows[] = {
 	{ "cpu", 'c', "SET", "one line for each of these CPUs (0,2..5), or for one per core or package",
 	  READ(pipeline.sheet, read_rows) },
 	{ "heatmap", 0, NULL, "one row per CPU (or another level) by time, instead of lines", FLAG(heatmap) },
-	{ "rate", 0, NULL, "raw counters per second (the default)", FLAG(pipeline.bind.rate) },
-	{ "no-rate", 0, NULL, "raw counters per interval", CLEAR(pipeline.bind.rate) },
 	{ .help = "Time:" },
 	{ "since", 0, "TIME", "start here: seconds from the start, -SECONDS from the end, or a date",
 	  READ(pipeline.since, read_moment) },
@@ -138,15 +136,50 @@ static int choose_metrics(struct plotting *o, struct error *e)
 	return err;
 }
 
-static void draw(struct plotting *o, const struct plot_data *d, const struct options_common *common, const char *path)
+static int plot_shape(struct sink *sink, const struct sheet *s, size_t n)
+{
+	const struct plotting *o = (const struct plotting *)sink;
+	bool whole = o->pipeline.since.kind == MOMENT_NONE && o->pipeline.until.kind == MOMENT_NONE;
+
+	bins_shape(&((struct plotting *)sink)->bins, sink, s, n, n, whole);
+	return 0;
+}
+
+static int plot_intervals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
+{
+	bins_intervals(&((struct plotting *)sink)->bins, interval, n);
+	return 0;
+}
+
+static int plot_totals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
+{
+	bins_totals(&((struct plotting *)sink)->bins, s, 1, 1, interval, n);
+	return 0;
+}
+
+static int plot_end(struct sink *sink)
+{
+	bins_end(&((struct plotting *)sink)->bins);
+	return 0;
+}
+
+static const struct sink_ops ops = {
+	.shape = plot_shape,
+	.intervals = plot_intervals,
+	.totals = plot_totals,
+	.end = plot_end,
+	.forgets = true,
+};
+
+static void draw(struct plotting *o, const struct options_common *common, const char *path)
 {
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 
 	o->style.utf8 = !o->ascii && !strcmp(nl_langinfo(CODESET), "UTF-8");
 	o->style.color = options_use_color(common, STDOUT_FILENO);
-	(o->heatmap ? plot_heat : plot_lines)(d, &o->style, &out);
-	if (d->left_out)
-		cmd_complain(NAME, "%s: only the first %d lines are drawn", path, PLOT_LINES_MAX);
+	(o->heatmap ? plot_heat : plot_lines)(&o->bins, &o->style, &out);
+	if (o->bins.near.left_out + o->bins.far.left_out)
+		cmd_complain(NAME, "%s: not all lines are drawn, because there are too many", path);
 	cmd_write(&out);
 }
 
@@ -156,36 +189,35 @@ static int run(void *input, const struct options_common *common)
 	const char *path = o->word[o->n_words - 1];
 	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
 	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
-	SCOPED(plot_data_release) struct plot_data data = { 0 };
 	struct error e = { 0 };
-	int status = EXIT_GOOD, err;
+	int err;
 
 	if (choose_metrics(o, &e) || input_open(&reader, path, false, &e))
 		return cmd_fail(NAME, &e);
 	settle(o);
-	plot_data_init(&data, o->pipeline.sheet.per == PM_SYSTEM ? BINS : BINS_OF_MANY);
-	err = pipeline_run(&o->pipeline, reader, &data.sink, &result, &e);
+	err = pipeline_run(&o->pipeline, reader, &o->sink, &result, &e);
+	bins_close(&o->bins);
 	cmd_complain_lines(NAME, path, &result.notes);
 	cmd_complain_lines(NAME, path, &result.remarks);
 	if (err) {
 		error_prefix(&e, "%s", path);
-		status = cmd_fail(NAME, &e);
-	} else if (!data.to_ns || !data.n) {
+		return cmd_fail(NAME, &e);
+	}
+	if (result.intervals && o->bins.near.n + o->bins.far.n)
+		draw(o, common, path);
+	else
 		cmd_complain(NAME, "%s: nothing to draw: %s", path,
 			     result.intervals ? "none of these metrics has a value at that level" :
 						pipeline_why_empty(&o->pipeline, &result));
-	} else {
-		draw(o, &data, common, path);
-	}
-	status = status ? status : cmd_judge(&result, path, false);
-	return status;
+	return cmd_judge(&result, path, false);
 }
 
 int cmd_plot(int argc, char **argv)
 {
-	struct plotting o = { .pipeline.bind.rate = true, .per = PM_KINDS };
+	struct plotting o = { .sink.ops = &ops, .bins.apart = true, .pipeline.bind.rate = true, .per = PM_KINDS };
 	int status = cmd_run(&spec, argc, argv, &o, run);
 
+	bins_release(&o.bins);
 	selection_release(&o.pipeline.selection);
 	cpulist_release(&o.pipeline.sheet.cpus);
 	return status;

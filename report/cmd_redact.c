@@ -38,7 +38,6 @@ static const struct options_spec spec = {
 	.operands = cmd_copy_files,
 	.operands_doc = "FILE...",
 	.brief = brief,
-	.saves = true,
 };
 
 static bool is_directory(const char *path)

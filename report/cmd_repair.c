@@ -30,7 +30,6 @@ static const struct options_spec spec = {
 	.operands = cmd_copy_files,
 	.operands_doc = "FILE",
 	.brief = brief,
-	.saves = true,
 };
 
 static int open_repaired(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)

@@ -1,6 +1,5 @@
 /* pmrep show: the metrics of recordings, interval by interval. */
 #include <errno.h>
-#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "common/table.h"
 #include "report/cmd.h"
 #include "report/export/exporter.h"
-#include "report/export/spark.h"
 #include "report/export/when.h"
 #include "report/incident/incident.h"
 #include "report/info/dump.h"
@@ -45,7 +43,7 @@ struct show_options {
 	const char *output_dir;        /* NULL, or where each recording gets a file */
 	unsigned overwrite;            /* OUTFILE_OVERWRITE or 0 */
 	enum pm_kind per;              /* --per-LEVEL; PM_KINDS: none was requested */
-	bool spark, list, follow, strict, dump, quiet;
+	bool list, follow, strict, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
 	char **file;                 /* borrowed of the command line */
 	int n_files;
@@ -248,22 +246,6 @@ static int list_columns(struct show_options *o)
 
 /* ---- showing ---- */
 
-#define SPARK_BINS 256
-
-/* Reads all intervals, before the total. Problems with the input are reported then. */
-static int collect(const struct show_options *o, const char *path, struct plot_data *d, struct error *e)
-{
-	struct pipeline_config config = o->pipeline;
-	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
-	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
-	int err = input_open(&reader, path, false, e);
-
-	if (err)
-		return err;
-	config.mode = PIPELINE_EACH;
-	return pipeline_run(&config, reader, &d->sink, &result, e);
-}
-
 /* Whether the recording has no rows of the requested kind; those of CPUs and of the system always exist. */
 static bool lacks_rows(const struct show_options *o, const struct pm_model *m)
 {
@@ -404,50 +386,11 @@ static void settle(struct show_options *o, const struct options_common *common)
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }
 
-static int show_with_spark(struct show_options *o, const char *path, struct exporter *x, struct outfile *out)
-{
-	struct plot_data data;
-	struct error e = { 0 };
-	int status;
-
-	plot_data_init(&data, SPARK_BINS);
-	if (collect(o, path, &data, &e)) {
-		status = cmd_fail(NAME, &e);
-	} else {
-		x->spark = &data;
-		x->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-		status = show_file(o, path, x, out);
-		x->spark = NULL;
-	}
-	plot_data_release(&data);
-	return status;
-}
-
-/* The recording is read twice, and the marks need one row per place. */
-static bool can_spark(struct show_options *o)
-{
-	bool files = !o->follow;
-
-	for (int i = 0; i < o->n_files; i++)
-		files &= strcmp(o->file[i], "-") != 0;
-	if (o->pipeline.mode == PIPELINE_AUTO)
-		o->pipeline.mode = PIPELINE_TOTAL;
-	if (o->pipeline.mode != PIPELINE_TOTAL || !o->format->spark)
-		cmd_complain(NAME, "--spark needs --total and a table");
-	else if (!files)
-		cmd_complain(NAME, "--spark needs the whole recording first: give a file, and no --follow");
-	else
-		return true;
-	return false;
-}
-
 /* Whether the options fit together. */
 static bool makes_sense(struct show_options *o)
 {
 	if (!o->n_files)
 		cmd_complain(NAME, "no recording given; try pmrep --help");
-	else if (o->spark && !can_spark(o))
-		return false;
 	else if (o->export.thresholds && !o->format->thresholds)
 		cmd_complain(NAME, "--thresholds needs --format=csv or json; tables use colors");
 	else if (o->export.columns &&
@@ -489,7 +432,7 @@ static int show_into(struct show_options *o, const struct options_common *common
 	settle(o, common);
 	exporter_init(&x, o->format, &o->export);
 	for (int i = 0; i < n; i++) {
-		int one = (o->spark ? show_with_spark : show_file)(o, file[i], &x, &out);
+		int one = show_file(o, file[i], &x, &out);
 
 		if (cmd_complain_skipped(NAME, o->vendor) && o->strict && one == EXIT_GOOD)
 			one = EXIT_DAMAGED;

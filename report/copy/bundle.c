@@ -13,33 +13,24 @@
 
 #define EVERY_MOST   1000       /* beyond this only the ends stay */
 #define SOURCES_MAX  8          /* whose values of each CPU may be left out */
-#define SMALL_INPUT  (4u << 20) /* bytes that are read again rather than reduced twice */
+#define SMALL_INPUT  (4u << 20) /* bytes that are copied as they are, to see whether they fit */
 #define SMALL_OUTPUT (2u << 20) /* bytes for which better compression is worthwhile */
 #define LEVEL_FAST   3          /* of zstd: as fast as 1 on packed numbers */
 #define LEVEL_HARD   9          /* saves one byte in fifty more, at three times the cost */
-#define RESTARTS     3
+#define FINER_MOST   3          /* copies after the first that fits */
 /* Half as many snapshots need more than half the bytes, 2^-0.85: they differ more from each other. */
 #define SHRINKS 0.85
 #define MARGIN  0.97 /* of the limit: what a forecast aims for */
+#define ENOUGH  0.6  /* of the limit: finer is not worth another copy */
 
 /* One attempt to write the bundle. */
 struct attempt {
 	const struct bundle *b;
 	struct bundle_way way;
+	bool as_it_is; /* chunks are copied and not written anew */
 	int fd;
 	uint64_t bytes; /* of the bundle */
 	struct rewrite_result result;
-
-	/* While it is written. */
-	struct gzip_writer *gzip;
-	struct rewrite *rewrite;
-	struct pm_reader *reader;
-	uint64_t raw, raw_before; /* bytes from the rewrite, now and before the last frame */
-	uint64_t definitions;     /* of `raw`, before the first chunk */
-	uint64_t in_bytes;        /* of the input; 0: not watched */
-	uint32_t too_fine;        /* this is known to be too little reduction */
-	bool may_refine;
-	uint32_t better; /* aborted: this would suffice; 0: not aborted */
 };
 
 /* ---- what is large ---- */
@@ -117,75 +108,8 @@ static void tell_history(const struct attempt *a, struct buf *out)
 	}
 }
 
-/* Changes the last entry in the history of a bundle that is reduced further. */
-static int on_header(void *ctx, struct pm_map *header)
-{
-	const struct attempt *a = ctx;
-	const struct pm_value *old = pm_map_get(header, PM_HEADER_HISTORY);
-	uint32_t n = old && old->kind == PM_VALUE_ARRAY ? old->array.n : 0;
-	SCOPED(buf_release) struct buf history = BUF_INIT;
-	struct pm_value list;
+/* ---- one attempt ---- */
 
-	if (!n)
-		return -EINVAL;
-	tell_history(a, &history);
-	memory_whole(&history);
-	memory_done(pm_value_copy(&list, old));
-	pm_value_release(&list.array.item[n - 1]);
-	list.array.item[n - 1] = pm_text(buf_str(&history));
-	memory_done(pm_map_set(header, PM_HEADER_HISTORY, list));
-	return 0;
-}
-
-/* ---- how it goes ---- */
-
-/* The least reduction that will suffice, if keeping one snapshot in `every` makes `bytes`. */
-static uint32_t every_for(const struct bundle *b, uint32_t every, double bytes)
-{
-	double factor = pow(bytes / (MARGIN * (double)b->max_size), 1 / SHRINKS);
-	double want = ceil(every * factor - 1e-6);
-
-	return want < 1 ? 1 : want > EVERY_MOST ? EVERY_MOST : (uint32_t)want;
-}
-
-/* Aborts an attempt that turns out to be too large, or to leave out too much. */
-static int watch(struct attempt *a)
-{
-	uint64_t read = pm_reader_bytes(a->reader);
-	double part, bytes;
-	uint32_t want;
-
-	if (read <= a->definitions || a->in_bytes <= a->definitions || a->raw < SMALL_OUTPUT / 2)
-		return 0;
-	part = (double)(read - a->definitions) / (double)(a->in_bytes - a->definitions);
-	if (part < 0.05 || part > 0.5)
-		return 0;
-	bytes = (double)a->definitions + (double)(a->raw - a->definitions) / part;
-	want = every_for(a->b, a->way.every, bytes);
-	if (want <= a->too_fine)
-		want = a->too_fine + 1;
-	if (bytes > (double)a->b->max_size && want > a->way.every)
-		a->better = want;
-	if (want < a->way.every && a->may_refine && part < 0.2)
-		a->better = want;
-	return a->better ? -ECANCELED : 0;
-}
-
-/* Frames of the recording. */
-static int take_frame(void *ctx, const void *data, size_t len)
-{
-	struct attempt *a = ctx;
-	int err;
-
-	if (!a->definitions && rewrite_result(a->rewrite).snapshots_out)
-		a->definitions = a->raw_before;
-	a->raw_before = a->raw;
-	a->raw += len;
-	err = gzip_write(a->gzip, data, len);
-	return err || !a->in_bytes || !a->definitions ? err : watch(a);
-}
-
-/* Bytes of the bundle. */
 static int keep_bytes(void *ctx, const void *data, size_t len)
 {
 	struct attempt *a = ctx;
@@ -194,244 +118,150 @@ static int keep_bytes(void *ctx, const void *data, size_t len)
 	return file_write(a->fd, data, len);
 }
 
-static int copy(struct attempt *a, struct rewrite_rules *rules, struct error *e)
+static int copy(struct attempt *a, const struct rewrite_rules *rules, struct pm_reader *reader, struct error *e)
 {
-	int err;
+	struct gzip_writer *gzip = gzip_writer_new(keep_bytes, a);
+	struct rewrite *rewrite = NULL;
+	int err = rewrite_new(&rewrite, rules, gzip_write, gzip, e);
 
-	a->gzip = gzip_writer_new(keep_bytes, a);
-	err = rewrite_new(&a->rewrite, rules, take_frame, a, e);
 	if (!err)
-		err = rewrite_recording(a->rewrite, a->reader, e);
+		err = rewrite_recording(rewrite, reader, e);
 	if (!err)
-		err = rewrite_finish(a->rewrite, e);
-	if (!err) {
-		err = gzip_finish(a->gzip);
-		if (err)
-			error_sys(e, -err, "temporary file");
-	}
+		err = rewrite_finish(rewrite, e);
+	if (!err && (err = gzip_finish(gzip)))
+		error_sys(e, -err, "temporary file");
 	if (!err)
-		a->result = rewrite_result(a->rewrite);
-	rewrite_free(a->rewrite);
-	gzip_writer_free(a->gzip);
-	a->rewrite = NULL;
-	a->gzip = NULL;
+		a->result = rewrite_result(rewrite);
+	rewrite_free(rewrite);
+	gzip_writer_free(gzip);
 	return err;
 }
 
-static int begin(struct attempt *a, struct error *e)
-{
-	if (a->fd < 0)
-		a->fd = spool_temporary(e);
-	if (a->fd < 0)
-		return a->fd;
-	a->bytes = a->raw = a->raw_before = a->definitions = 0;
-	a->better = 0;
-	if (lseek(a->fd, 0, SEEK_SET) || ftruncate(a->fd, 0))
-		return error_sys(e, errno, "temporary file");
-	return 0;
-}
-
-/* From the input. 0 also if it was aborted: `better` then says what would suffice. */
-static int write_input(struct bundle *b, const struct spool *in, struct attempt *a, bool as_it_is, struct error *e)
+static int try_way(struct bundle *b, const struct spool *in, struct attempt *a, struct error *e)
 {
 	struct rewrite_rules rules = {
 		.every = a->way.every,
-		.gather = !as_it_is,
-		.zstd_level = as_it_is                   ? 0 :
+		.gather = !a->as_it_is,
+		.zstd_level = a->as_it_is                ? 0 :
 			      b->max_size > SMALL_OUTPUT ? LEVEL_FAST :
 							   LEVEL_HARD,
 		.group = group_fate,
 		.group_ctx = a,
 	};
 	SCOPED(buf_release) struct buf history = BUF_INIT;
-	int err = begin(a, e);
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
+	int err;
 
+	if (a->fd < 0 && (a->fd = spool_temporary(e)) < 0)
+		return a->fd;
+	a->bytes = 0;
+	if (lseek(a->fd, 0, SEEK_SET) || ftruncate(a->fd, 0))
+		return error_sys(e, errno, "temporary file");
 	tell_history(a, &history);
+	memory_whole(&history);
 	rules.history = buf_str(&history);
 	if (b->redact)
 		redact_rules(b->redact, &rules);
-	memory_whole(&history);
-	if (!err)
-		err = spool_reader(&a->reader, in, e);
-	if (!err) {
-		err = copy(a, &rules, e);
-		if (!err)
-			weigh(b, pm_reader_model(a->reader));
-		if (err && !a->better)
-			error_prefix(e, "%s", in->name);
-		pm_reader_close(a->reader);
-	}
-	if (a->better)
-		*e = (struct error){ 0 };
-	return a->better ? 0 : err;
-}
-
-/* From a bundle that already has one snapshot in way.every / `every`. */
-static int write_again(const struct attempt *from, struct attempt *a, uint32_t every, struct error *e)
-{
-	struct rewrite_rules rules = {
-		.ctx = a,
-		.header = on_header,
-		.every = every,
-		.gather = true,
-		.zstd_level = a->b->max_size > SMALL_OUTPUT ? LEVEL_FAST : LEVEL_HARD,
-		.group = group_fate,
-		.group_ctx = a,
-	};
-	char path[32];
-	int err = begin(a, e);
-
-	if (!err && spool_temporary_path(from->fd, path))
-		err = error_sys(e, ENAMETOOLONG, "temporary file");
-	if (!err)
-		err = input_open_as(&a->reader, path, "temporary file", e);
-	if (!err) {
-		a->in_bytes = 0;
-		err = copy(a, &rules, e);
-		pm_reader_close(a->reader);
-	}
-	/* Of the input, not of the bundle that was read. */
-	a->result.snapshots_in = from->result.snapshots_in;
-	a->result.damages = from->result.damages;
-	a->result.newer = from->result.newer;
-	return err;
+	if ((err = spool_reader(&reader, in, e)))
+		return err;
+	if ((err = copy(a, &rules, reader, e)))
+		return error_prefix(e, "%s", in->name);
+	weigh(b, pm_reader_model(reader));
+	return 0;
 }
 
 /* ---- the way down ---- */
 
-struct descent {
-	struct attempt first, again; /* from the input; from its result */
-	struct attempt *best;        /* the last one that was completed */
-	uint64_t fixed;              /* bytes that do not depend on the number of snapshots, as far as known */
-};
-
-static bool fits(const struct bundle *b, const struct attempt *a)
+/* How many snapshots are one, if `every` made so many bytes. */
+static uint32_t every_for(const struct bundle *b, uint32_t every, uint64_t bytes)
 {
-	return a->bytes <= b->max_size;
+	double factor = pow((double)bytes / (MARGIN * (double)b->max_size), 1 / SHRINKS);
+	double want = ceil(every * factor - 1e-6);
+
+	return want < 1 ? 1 : want > EVERY_MOST ? EVERY_MOST : (uint32_t)want;
 }
 
-/* The first attempt: unreduced if that may fit, then with as many snapshots as will fit. */
-static int first_try(struct bundle *b, const struct spool *in, struct descent *d, struct error *e)
+/* Keeps only the ends of each stretch; then also drops values of single CPUs. False: nothing is left to drop. */
+static bool strip(const struct bundle *b, struct bundle_way *way)
 {
-	struct attempt *a = &d->first;
-	double ratio = (double)in->bytes / (double)b->max_size;
-	int err;
+	if (way->every != UINT32_MAX)
+		way->every = UINT32_MAX;
+	else if (way->sources < SOURCES_MAX && way->sources < b->n_shares)
+		way->sources = way->sources < 2 ? way->sources + 1 : SOURCES_MAX;
+	else
+		return false;
+	return true;
+}
 
-	a->way.every = 1;
-	d->best = a;
-	/* gzip adds a byte in 6,000 to what cannot be compressed. */
-	if (ratio < 0.9998 || in->bytes < SMALL_INPUT) {
-		err = write_input(b, in, a, true, e);
-		if (err || fits(b, a))
-			return err;
+/* What to try after an attempt that is too large. `fits`: so many are known to fit; 0: none are. */
+static bool go_coarser(const struct bundle *b, struct attempt *a, uint32_t fits)
+{
+	uint32_t every = every_for(b, a->way.every, a->bytes);
+
+	if (a->as_it_is && every <= 1) {
+		a->as_it_is = false;
+		return true;
 	}
-	a->may_refine = true;
-	a->in_bytes = in->bytes < SMALL_INPUT ? 0 : in->bytes;
-	a->way.every = ratio < 1.5 || !a->in_bytes ? 1 :
-		       ratio + .5 < EVERY_MOST     ? (uint32_t)(ratio + .5) :
-						     EVERY_MOST;
-	for (int i = 0;; i++) {
-		if (i == RESTARTS)
-			a->in_bytes = 0;
-		err = write_input(b, in, a, false, e);
-		if (err || !a->better)
-			return err;
-		if (a->better > a->way.every) {
-			a->too_fine = a->way.every;
-			a->may_refine = false;
-		}
-		a->way.every = a->better;
+	a->as_it_is = false;
+	if (fits) {
+		every = every < fits - 1 ? every : fits - 1;
+		return every > a->way.every && (a->way.every = every);
 	}
+	if (a->way.every >= EVERY_MOST || a->way.every >= a->result.snapshots_in / 2)
+		return strip(b, &a->way);
+	/* What does not shrink with snapshots makes forecasts too low. */
+	a->way.every = every > 2 * a->way.every || a->way.every == 1 ? every : 2 * a->way.every;
+	a->way.every += every == 1;
+	return true;
 }
 
-/* The next reduction to try, as far as the bytes of one in `every` show. */
-static uint32_t fewer(const struct bundle *b, const struct descent *d, uint32_t every)
+static void keep(struct bundle *b, struct attempt *a)
 {
-	double fixed = (double)d->fixed, room = MARGIN * (double)b->max_size - fixed;
-	double factor = room > 0 ? pow(((double)d->best->bytes - fixed) / room, 1 / SHRINKS) : 4;
-	double want = ceil(every * (factor < 4 ? factor : 4) - 1e-6);
+	int fd = b->fd;
 
-	return want > every ? (uint32_t)want : every + 1;
+	b->fd = a->fd;
+	b->bytes = a->bytes;
+	b->way = a->way;
+	b->result = a->result;
+	a->fd = fd;
 }
 
-/* Estimates the fixed part from two attempts. */
-static void learn(struct descent *d, const struct attempt *more, uint64_t bytes, uint64_t snapshots)
-{
-	double a = (double)bytes, m = (double)snapshots, b = (double)more->bytes,
-	       n = (double)more->result.snapshots_out;
-
-	if (n > m && b > a)
-		d->fixed = (uint64_t)fmax(0, a - m * (b - a) / (n - m));
-}
-
-/* Keeps fewer and fewer snapshots. A small input is read again, with any number; of a large one the result is
- * reduced. */
-static int thin_out(struct bundle *b, const struct spool *in, struct descent *d, struct error *e)
-{
-	bool small = in->bytes < SMALL_INPUT;
-	uint32_t unit = small ? 1 : d->first.way.every, every = d->first.way.every;
-	int err = 0;
-
-	d->fixed = d->first.definitions / 3;
-	while (!err && !fits(b, d->best) && every < EVERY_MOST && every < d->first.result.snapshots_in / 2) {
-		struct attempt before = *d->best;
-
-		every = unit * fewer(b, d, every / unit);
-		if (small) {
-			d->first.way.every = every;
-			err = write_input(b, in, &d->first, false, e);
-		} else {
-			d->again.way = (struct bundle_way){ .every = every };
-			err = write_again(&d->first, &d->again, every / unit, e);
-			d->best = &d->again;
-		}
-		if (!err)
-			learn(d, &before, d->best->bytes, d->best->result.snapshots_out);
-	}
-	return err;
-}
-
-/* Keeps only the ends of each stretch; then also drops values of single CPUs. */
-static int strip(const struct bundle *b, struct descent *d, struct error *e)
-{
-	static const uint32_t sources[] = { 0, 1, 2, SOURCES_MAX };
-	int err = 0;
-
-	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && !err && !fits(b, d->best); i++) {
-		if (i && !b->n_shares)
-			break;
-		d->again.way = (struct bundle_way){ .every = UINT32_MAX, .sources = sources[i] };
-		err = write_again(&d->first, &d->again, UINT32_MAX, e);
-		d->best = &d->again;
-	}
-	return err;
-}
-
+/* Copies until it fits, and once more if much more than that would fit. */
 int bundle_make(struct bundle *b, const struct spool *in, struct error *e)
 {
-	struct descent d = { .first = { .b = b, .fd = -1 }, .again = { .b = b, .fd = -1 } };
-	int err = first_try(b, in, &d, e);
+	double ratio = (double)in->bytes / (double)b->max_size;
+	struct attempt a = { .b = b, .fd = -1, .way.every = 1 };
+	uint32_t fits = 0, large = 0;
+	bool more = true;
+	int err = 0;
 
 	b->fd = -1;
-	if (!err)
-		err = thin_out(b, in, &d, e);
-	if (!err)
-		err = strip(b, &d, e);
-	if (!err && !fits(b, d.best))
+	/* gzip adds a byte in 6,000 to what cannot be compressed. */
+	a.as_it_is = ratio < 0.9998 || in->bytes < SMALL_INPUT;
+	if (!a.as_it_is && ratio > 1.5)
+		a.way.every = every_for(b, 1, in->bytes);
+	for (int finer = 0; more;) {
+		if ((err = try_way(b, in, &a, e)))
+			break;
+		finer += fits != 0;
+		if (a.bytes > b->max_size) {
+			large = a.way.every;
+			more = go_coarser(b, &a, fits) && finer < FINER_MOST;
+			continue;
+		}
+		keep(b, &a);
+		fits = b->way.every;
+		a.way.every = every_for(b, fits, b->bytes);
+		a.way.every = a.way.every > large ? a.way.every : large + 1;
+		more = (double)b->bytes < ENOUGH * (double)b->max_size && fits <= EVERY_MOST && a.way.every < fits &&
+		       finer < FINER_MOST;
+	}
+	if (!err && b->fd < 0)
 		err = error_set(e, EFBIG,
 				"--max-size: %llu bytes are too few; the smallest possible bundle of %s has %llu",
-				(unsigned long long)b->max_size, in->name, (unsigned long long)d.best->bytes);
-	if (!err) {
-		b->fd = d.best->fd;
-		b->bytes = d.best->bytes;
-		b->way = d.best->way;
-		b->result = d.best->result;
-		d.best->fd = -1;
-	}
-	if (d.first.fd >= 0)
-		close(d.first.fd);
-	if (d.again.fd >= 0)
-		close(d.again.fd);
+				(unsigned long long)b->max_size, in->name, (unsigned long long)a.bytes);
+	if (a.fd >= 0)
+		close(a.fd);
 	return err;
 }
 

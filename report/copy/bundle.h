@@ -1,6 +1,6 @@
 /*
  * Makes a recording fit into a number of bytes: redacted, wrapped in gzip, with as many snapshots as fit. It copies
- * the input about once: the size shows early, and an output that is too large is itself reduced further.
+ * the input a few times, each time with the number that the size of the last copy promises.
  */
 #pragma once
 

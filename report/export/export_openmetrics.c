@@ -12,12 +12,12 @@
 #include "report/export/exporter.h"
 #include "report/input/outfile.h"
 
-/* By column: its name, HELP and TYPE, a label; by row: labels. */
-enum { FAMILY = PIECE_METRIC, HEAD = PIECE_UNIT, MORE = PIECE_MORE };
-
 struct openmetrics {
-	struct names told; /* families whose head has been written */
-	bool made;         /* the file is there */
+	struct buf origin;                 /* labels of all rows */
+	struct pieces family, head, label; /* by column: its name, HELP and TYPE, a label */
+	struct pieces place;               /* by row: labels */
+	struct names told;                 /* families whose head has been written */
+	bool made;                         /* the file is there */
 };
 
 static void openmetrics_release(struct sink *sink)
@@ -26,6 +26,11 @@ static void openmetrics_release(struct sink *sink)
 
 	if (!o)
 		return;
+	buf_release(&o->origin);
+	pieces_release(&o->family);
+	pieces_release(&o->head);
+	pieces_release(&o->label);
+	pieces_release(&o->place);
 	names_release(&o->told);
 	free(o);
 }
@@ -96,31 +101,28 @@ static void put_origin(struct buf *out, const char *recording, const struct pm_m
 	}
 }
 
-static void put_place(struct buf *out, const struct sheet *s, const struct place *p)
+static void put_place(struct buf *out, const struct sink *sink, const struct sheet *s, const struct place *p)
 {
-	uint32_t number[7];
-	const char *name[3];
+	for (int i = EXPORT_SCOPE; i <= EXPORT_CGROUP; i++) {
+		struct export_fact fact;
 
-	put_label(out, "scope", pm_kind_name(p->kind));
-	export_place_numbers(p, number);
-	export_place_names(s, p, name);
-	for (int i = 0; i < 7; i++)
-		if (number[i] != PM_NONE)
-			buf_printf(out, "%s=\"%u\",", export_columns[EXPORT_PACKAGE + i], number[i]);
-	for (int i = 0; i < 3; i++)
-		if (*name[i])
-			put_label(out, export_columns[EXPORT_DEVICE + i], name[i]);
+		export_fact(&fact, sink, s, p, NULL, (enum export_column)i);
+		if (fact.is_number)
+			buf_printf(out, "%s=\"%llu\",", export_columns[i], (unsigned long long)fact.number);
+		else if (*fact.text)
+			put_label(out, export_columns[i], fact.text);
+	}
 }
 
-static void put_metric(struct pieces *piece, const struct bound_metric *m)
+static void put_metric(struct openmetrics *o, const struct bound_metric *m)
 {
-	struct buf *head = &piece[HEAD].text;
+	struct buf *head = &o->head.text;
 	SCOPED(buf_release) struct buf name = BUF_INIT;
 	bool other;
 
 	buf_addstr(&name, "pmrep_");
 	other = put_name(&name, m->name);
-	buf_add(&piece[FAMILY].text, name.data, name.len);
+	buf_add(&o->family.text, name.data, name.len);
 	buf_printf(head, "# HELP %s ", buf_str(&name));
 	put_escaped(head, m->about->help ? m->about->help : "", true);
 	if (*m->about->unit && strcmp(m->about->unit, "1")) {
@@ -130,28 +132,31 @@ static void put_metric(struct pieces *piece, const struct bound_metric *m)
 	}
 	buf_printf(head, "\n# TYPE %s gauge\n", buf_str(&name));
 	if (other)
-		put_label(&piece[MORE].text, "metric", m->name);
+		put_label(&o->label.text, "metric", m->name);
 	buf_carry(head, &name);
-	piece_end(&piece[FAMILY]);
-	piece_end(&piece[HEAD]);
-	piece_end(&piece[MORE]);
+	piece_end(&o->family);
+	piece_end(&o->head);
+	piece_end(&o->label);
 }
 
 static int openmetrics_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct exporter *x = exporter_of(sink);
+	struct openmetrics *o = x->data ? x->data : (x->data = memory_new(1, sizeof(*o)));
 
-	if (!x->data)
-		x->data = memory_new(1, sizeof(struct openmetrics));
-	export_forget(x);
-	put_origin(&x->file, sink->recording, &s->places->model->header);
+	buf_clear(&o->origin);
+	pieces_clear(&o->family);
+	pieces_clear(&o->head);
+	pieces_clear(&o->label);
+	pieces_clear(&o->place);
+	put_origin(&o->origin, sink->recording, &s->places->model->header);
+	memory_whole(&o->origin);
 	for (uint32_t c = 0; c < s->n_columns; c++)
-		put_metric(x->piece, s->column[c].metric);
+		put_metric(o, s->column[c].metric);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
-		put_place(&x->piece[PIECE_ROW].text, s, &s->row[r].place);
-		piece_end(&x->piece[PIECE_ROW]);
+		put_place(&o->place.text, sink, s, &s->row[r].place);
+		piece_end(&o->place);
 	}
-	memory_whole(&x->file);
 	return 0;
 }
 
@@ -162,24 +167,25 @@ static void tell(struct exporter *x, struct openmetrics *o, size_t column)
 	SCOPED(buf_release) struct buf name = BUF_INIT;
 	uint32_t before;
 
-	piece_put(&name, &x->piece[FAMILY], column);
+	piece_put(&name, &o->family, column);
 	memory_whole(&name);
 	if (names_get(&o->told, buf_str(&name), &before))
 		return;
-	piece_put(&x->out.text, &x->piece[HEAD], column);
+	piece_put(&x->out.text, &o->head, column);
 	memory_done(names_set(&o->told, buf_str(&name), 1));
 }
 
-static void put_sample(struct exporter *x, size_t row, size_t column, double v, int64_t wall_ns)
+static void put_sample(struct exporter *x, const struct openmetrics *o, size_t row, size_t column, double v,
+		       int64_t wall_ns)
 {
 	struct buf *out = &x->out.text;
 	char text[NUMBER_MAX];
 
-	piece_put(out, &x->piece[FAMILY], column);
+	piece_put(out, &o->family, column);
 	buf_addch(out, '{');
-	buf_add(out, x->file.data, x->file.len);
-	piece_put(out, &x->piece[PIECE_ROW], row);
-	piece_put(out, &x->piece[MORE], column);
+	buf_add(out, o->origin.data, o->origin.len);
+	piece_put(out, &o->place, row);
+	piece_put(out, &o->label, column);
 	out->len -= !out->err && out->data[out->len - 1] == ',';
 	buf_addstr(out, "} ");
 	if (isfinite(v))
@@ -214,7 +220,7 @@ static void put_interval(struct exporter *x, struct openmetrics *o, const struct
 			if (!told)
 				tell(x, o, c);
 			told = true;
-			put_sample(x, r, c, cell->value[k].v, wall_ns);
+			put_sample(x, o, r, c, cell->value[k].v, wall_ns);
 		}
 	}
 }

@@ -493,22 +493,16 @@ static void parquet_release(struct sink *sink)
 	free(w);
 }
 
-/* What all rows of a shape have in common, by column: a recording's labels follow the fixed columns. The last label
- * with a key counts, as in csv. */
-static uint32_t *note_recording(struct waiting *w, const char *recording, const struct pm_model *m)
+/* The labels of a recording, which follow the fixed columns, in what all rows of a shape have in common, by column.
+ * The last label with a key counts, as in csv. */
+static uint32_t *note_labels(struct waiting *w, const struct pm_model *m)
 {
 	const struct pm_value *labels = pm_map_get(&m->header, PM_HEADER_LABELS);
 	uint32_t n = labels && labels->kind == PM_VALUE_ARRAY ? labels->array.n : 0;
 	size_t size = (COUNT(w, COLUMNS, struct column) + n) * sizeof(uint32_t);
 	uint32_t *of = memory_new(1, size), column;
-	char id[17];
 
 	memset(of, 0xff, size);
-	export_recording_id(m, id);
-	of[EXPORT_RECORDING] = text_id(w, recording);
-	of[EXPORT_HOST] = text_id(w, pm_map_text(&m->header, PM_HEADER_HOST, NULL));
-	of[EXPORT_MACHINE] = text_id(w, pm_map_text(&m->header, PM_HEADER_MACHINE_ID, NULL));
-	of[EXPORT_RECORDING_ID] = text_id(w, id);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pm_value *pair = export_label_pair(labels, i);
 
@@ -530,18 +524,20 @@ static void note_shape(struct waiting *w, const struct sink *sink, const struct 
 
 	if (!w->buf[SERIES].len)
 		forget(w);
-	of = note_recording(w, sink->recording, s->places->model);
+	of = note_labels(w, s->places->model);
 	w->columns = (uint32_t)COUNT(w, COLUMNS, struct column);
 	w->place = (uint32_t)COUNT(w, PLACES, uint32_t);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
-		const struct place *p = &s->row[r].place;
-		const char *name[3];
+		for (int i = 0; i < EXPORT_ALL_COLUMNS; i++) {
+			struct export_fact fact;
 
-		of[EXPORT_SCOPE] = text_id(w, pm_kind_name(p->kind));
-		export_place_numbers(p, &of[EXPORT_PACKAGE]);
-		export_place_names(s, p, name);
-		for (int i = 0; i < 3; i++)
-			of[EXPORT_DEVICE + i] = text_id(w, *name[i] ? name[i] : NULL);
+			if (word_of[i] || i == EXPORT_METRIC || i == EXPORT_UNIT)
+				continue;
+			export_fact(&fact, sink, s, &s->row[r].place, NULL, (enum export_column)i);
+			of[i] = fact.is_number          ? (uint32_t)fact.number :
+				fact.text && *fact.text ? text_id(w, fact.text) :
+							  PM_NONE;
+		}
 		buf_add(&w->buf[PLACES], of, w->columns * sizeof(*of));
 	}
 	memory_whole(&w->buf[PLACES]);

@@ -192,11 +192,8 @@ static void put_value(struct exporter *x, struct trace *t, uint64_t at, uint64_t
 
 static void put_place_key(struct buf *key, const struct place *p)
 {
-	uint32_t n[7];
-
-	export_place_numbers(p, n);
-	buf_printf(key, "%d/%u/%u/%u/%u/%u/%u/%u/%u", p->kind, n[0], n[1], n[2], n[3], n[4], n[5], n[6],
-		   p->kind < PM_PMU ? 0 : p->instance);
+	buf_printf(key, "%d/%u/%u/%u/%u/%u/%u/%u/%u", p->kind, p->package, p->die, p->cluster, p->cache, p->node,
+		   p->core, p->cpu, p->kind < PM_PMU ? 0 : p->instance);
 }
 
 static uint64_t describe_place(struct exporter *x, struct trace *t, const struct places *places, struct place p)

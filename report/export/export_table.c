@@ -12,7 +12,6 @@
 #include "common/statistics.h"
 #include "common/table.h"
 #include "report/export/exporter.h"
-#include "report/export/spark.h"
 #include "report/machine/decode.h"
 #include "report/machine/status.h"
 
@@ -531,8 +530,7 @@ static uint32_t table_order(struct exporter *x, struct table_data *t, size_t k)
 
 /* ---- writing ---- */
 
-#define CELL_MAX    64
-#define SPARK_CELLS 8
+#define CELL_MAX 64
 
 static size_t time_of_day(const struct exporter *x, const struct interval *i, char *out)
 {
@@ -673,33 +671,6 @@ static void put_judged(struct exporter *x, bool *first, const char *text, size_t
 	buf_addstr(&x->out.text, "\033[m");
 }
 
-/* The row of the sheet that contains the cell: usually the table's, but not for values that are shown in the row of a
- * first CPU. */
-static const struct sheet_row *row_of(const struct sheet *s, const struct sheet_row *likely,
-				      const struct sheet_cell *cell)
-{
-	const struct sheet_row *row = likely;
-
-	for (uint32_t r = 0; row; row = r < s->n_rows ? &s->row[r++] : NULL)
-		if (cell >= row->cell && cell < row->cell + row->n_cells)
-			return row;
-	return NULL;
-}
-
-/* The course of the value, in steps from the lowest mark to the highest. */
-static void put_spark(struct exporter *x, const struct sheet *s, const struct sheet_row *likely,
-		      const struct sheet_cell *cell)
-{
-	const struct sheet_row *row = cell ? row_of(s, likely, cell) : NULL;
-
-	buf_addch(&x->out.text, ' ');
-	if (row)
-		spark_put(&x->out.text, x->spark, s->column[cell->column].metric->display, s->places, &row->place,
-			  SPARK_CELLS, x->utf8);
-	else
-		buf_printf(&x->out.text, "%*s", SPARK_CELLS, "");
-}
-
 /* If a table is wider than the terminal, columns are continued below; returns where the part that begins with `from`
  * ends. */
 static uint32_t part_end(const struct exporter *x, const struct table_data *t, uint32_t from)
@@ -713,7 +684,7 @@ static uint32_t part_end(const struct exporter *x, const struct table_data *t, u
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		used += t->topology[i] ? t->width[WIDTH_TOPOLOGY + i] + 2 : 0;
 	for (; to < t->n_columns; to++) {
-		used += t->width[WIDTH_METRICS + to] + (x->spark ? 1 + SPARK_CELLS : 0);
+		used += t->width[WIDTH_METRICS + to];
 		if (used > x->config.width && to > from)
 			break;
 		used += 2;
@@ -770,11 +741,8 @@ static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, u
 		if (t->topology[i])
 			put(x, &first, topology_head(t, i), strlen(topology_head(t, i)),
 			    t->width[WIDTH_TOPOLOGY + i]);
-	for (uint32_t c = from > t->n_first ? from : t->n_first; c < to; c++) {
+	for (uint32_t c = from > t->n_first ? from : t->n_first; c < to; c++)
 		put_head(x, t, &first, c);
-		if (x->spark && c + 1 < to)
-			buf_printf(&x->out.text, "%*s", 1 + SPARK_CELLS, "");
-	}
 	buf_addch(&x->out.text, '\n');
 	t->since_heads = 0;
 	t->heads_due = false;
@@ -801,8 +769,6 @@ static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint
 	x->marks |= text[0] == '~' ? LACKS : text[0] == '?' ? SLOW : 0;
 	put_judged(x, first, text, len, t->width[WIDTH_METRICS + c],
 		   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
-	if (x->spark)
-		put_spark(x, s, &s->row[t->row[r]], cell);
 }
 
 static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32_t from, uint32_t to,
@@ -910,7 +876,6 @@ const struct sink_ops export_table = {
 	.help = "a table for people",
 	.table = true,
 	.color = true,
-	.spark = true,
 	.shape = table_shape,
 	.intervals = table_intervals,
 	.event = table_event,

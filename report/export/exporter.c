@@ -1,5 +1,6 @@
 #include "report/export/exporter.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -43,11 +44,6 @@ void exporter_release(struct exporter *x)
 	if (x->sink.ops && x->sink.ops->release)
 		x->sink.ops->release(&x->sink);
 	output_release(&x->out);
-	buf_release(&x->file);
-	for (int i = 0; i < N_PIECES; i++) {
-		buf_release(&x->piece[i].text);
-		buf_release(&x->piece[i].end);
-	}
 }
 
 int exporter_flush(struct exporter *x)
@@ -65,15 +61,6 @@ int exporter_pace(struct exporter *x)
 }
 
 /* ---- for the formats ---- */
-
-void export_forget(struct exporter *x)
-{
-	buf_clear(&x->file);
-	for (int i = 0; i < N_PIECES; i++) {
-		buf_clear(&x->piece[i].text);
-		buf_clear(&x->piece[i].end);
-	}
-}
 
 static int32_t local_offset(int64_t wall_ns)
 {
@@ -115,18 +102,50 @@ void export_csv_field(struct buf *out, const char *text)
 	text_csv_name(out, text, ",");
 }
 
-void export_place_numbers(const struct place *p, uint32_t number[static 7])
+void export_fact(struct export_fact *f, const struct sink *sink, const struct sheet *s, const struct place *p,
+		 const struct bound_metric *m, enum export_column column)
 {
-	const uint32_t all[7] = { p->package, p->die, p->cluster, p->cache, p->node, p->core, p->cpu };
+	const struct pm_model *model = s->places->model;
 
-	memcpy(number, all, sizeof(all));
-}
+	*f = (struct export_fact){ .text = "" };
+	switch (column) {
+	case EXPORT_RECORDING:
+		f->text = sink->recording;
+		return;
+	case EXPORT_SCOPE:
+		f->text = pm_kind_name(p->kind);
+		return;
+	case EXPORT_METRIC:
+		f->text = m->name;
+		return;
+	case EXPORT_UNIT:
+		f->text = m->about->unit;
+		return;
+	case EXPORT_HOST:
+		f->text = pm_map_text(&model->header, PM_HEADER_HOST, NULL);
+		return;
+	case EXPORT_MACHINE:
+		f->text = pm_map_text(&model->header, PM_HEADER_MACHINE_ID, NULL);
+		return;
+	case EXPORT_RECORDING_ID:
+		for (size_t i = 0; i < 8; i++)
+			snprintf(f->own + 2 * i, 3, "%02x", model->recording_id[i]);
+		f->text = f->own;
+		return;
+	case EXPORT_TASK:
+	case EXPORT_CGROUP:
+		f->text = p->kind == (column == EXPORT_TASK ? PM_TASK : PM_CGROUP) ? places_name(s->places, p) : "";
+		return;
+	case EXPORT_DEVICE:
+		f->text = p->kind == PM_TASK || p->kind == PM_CGROUP ? "" : places_name(s->places, p);
+		return;
+	default:
+		break;
+	}
+	if (column >= EXPORT_PACKAGE && column <= EXPORT_CPU) {
+		const uint32_t all[] = { p->package, p->die, p->cluster, p->cache, p->node, p->core, p->cpu };
 
-void export_place_names(const struct sheet *s, const struct place *p, const char *name[static 3])
-{
-	const char *text = places_name(s->places, p);
-
-	name[0] = p->kind == PM_TASK || p->kind == PM_CGROUP ? "" : text;
-	name[1] = p->kind == PM_TASK ? text : "";
-	name[2] = p->kind == PM_CGROUP ? text : "";
+		f->number = all[column - EXPORT_PACKAGE];
+		f->is_number = f->number != PM_NONE;
+	}
 }

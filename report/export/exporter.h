@@ -50,32 +50,23 @@ struct export_config {
 	unsigned place;       /* likewise: those that were requested by name */
 };
 
-struct plot_data;
-
-/* Pieces of text, one after another: piece i ends at end[i]. */
+/* Pieces of text, one after another: piece i ends at end[i]. What is printed again and again is made once. */
 struct pieces {
 	struct buf text;
 	struct buf end; /* uint32_t */
+	size_t longest;
 };
-
-/* What csv, json and openmetrics print again and again is made once, with the shape: PIECE_ROW by row of the sheet,
- * the others by column. */
-enum piece { PIECE_ROW, PIECE_METRIC, PIECE_UNIT, PIECE_MORE, N_PIECES };
 
 struct exporter {
 	struct sink sink;
 	struct export_config config;
 	struct output out;
 	uint64_t elapsed_ns; /* table: run time of the recorded command; 0: there was none, or it still runs */
-	const struct plot_data *spark; /* table: the course of values, beside them; borrowed; NULL: not requested */
-	bool utf8;                     /* with blocks, not ASCII */
-	bool folded;                   /* a table left out rows because they are many */
-	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */
-	bool begun;                    /* heads were printed */
-	uint8_t marks;                 /* table: those printed since the last legend */
-	struct buf file;               /* what all rows of a recording share */
-	struct pieces piece[N_PIECES];
-	void *data; /* the format's own */
+	bool folded;         /* a table left out rows because they are many */
+	bool partial;        /* a value was printed that lacks a part, or a lost one was left out */
+	bool begun;          /* heads were printed */
+	uint8_t marks;       /* table: those printed since the last legend */
+	void *data;          /* the format's own */
 };
 
 /* Formats by name; ends with NULL; the first is the default. */
@@ -98,10 +89,6 @@ size_t export_number(char *out, double v);
 /* Appends `text` as a field of RFC 4180, with control characters made visible ("\x1b"), for terminals, and so that a
  * row is one line. */
 void export_csv_field(struct buf *out, const char *text);
-/* The numbers of a place in the order of the columns package,die,cluster,cache,node,core,cpu. */
-void export_place_numbers(const struct place *p, uint32_t number[static 7]);
-/* Names of a place: device (or PMU), task, cgroup; "" where it is none. */
-void export_place_names(const struct sheet *s, const struct place *p, const char *name[static 3]);
 /* By verdict of a value: "", "unknown", "good", "bad". At most 7 bytes. */
 extern const char *const export_verdicts[SHEET_VERDICTS];
 /* Columns of the long form. The tidy ones stay in their order forever; the others are printed on request. */
@@ -141,25 +128,43 @@ static inline const struct pm_value *export_label_pair(const struct pm_value *la
 		       pair->array.item :
 		       NULL;
 }
-void export_recording_id(const struct pm_model *m, char text[static 17]);
+/* What is said of a recording, a place or a metric in a column. */
+struct export_fact {
+	bool is_number;
+	uint64_t number;
+	const char *text; /* borrowed; NULL or "": there is none */
+	char own[17];
+};
+/* Columns of times, runs and values are no facts; what a column does not need may be NULL. */
+void export_fact(struct export_fact *f, const struct sink *sink, const struct sheet *s, const struct place *p,
+		 const struct bound_metric *m, enum export_column column);
 /* Whether a list for config.columns names columns only. 0 or -errno. */
 int export_columns_check(const char *list, struct error *e);
-/* sink_ops.intervals() with config.columns. */
-int export_columns_put(struct exporter *x, bool json, const struct sheet *s, const struct interval *interval,
-		       size_t n);
-
-/* Drops what was made for the previous shape. */
-void export_forget(struct exporter *x);
 
 static inline void piece_end(struct pieces *p)
 {
-	uint32_t end = (uint32_t)p->text.len;
+	uint32_t end = (uint32_t)p->text.len, n = (uint32_t)(p->end.len / sizeof(end));
+	size_t len = end - (n ? ((const uint32_t *)(const void *)p->end.data)[n - 1] : 0);
 
 	if (end != p->text.len)
 		memory_ends(ENOMEM);
+	p->longest = len > p->longest ? len : p->longest;
 	buf_add(&p->end, &end, sizeof(end));
 	memory_whole(&p->text);
 	memory_whole(&p->end);
+}
+
+static inline void pieces_clear(struct pieces *p)
+{
+	buf_clear(&p->text);
+	buf_clear(&p->end);
+	p->longest = 0;
+}
+
+static inline void pieces_release(struct pieces *p)
+{
+	buf_release(&p->text);
+	buf_release(&p->end);
 }
 
 static inline const uint8_t *piece_at(const struct pieces *p, size_t i, size_t *len)
@@ -168,7 +173,7 @@ static inline const uint8_t *piece_at(const struct pieces *p, size_t i, size_t *
 	size_t from = i ? end[i - 1] : 0;
 
 	*len = end[i] - from;
-	return p->text.data + from;
+	return *len ? p->text.data + from : NULL;
 }
 
 static inline void piece_put(struct buf *out, const struct pieces *p, size_t i)

@@ -12,27 +12,13 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "common/names.h"
-#include "report/export/spark.h"
 #include "report/incident/incident.h"
 #include "report/input/outfile.h"
+#include "report/pipeline/bins.h"
 #include "report/pipeline/pipeline.h"
 
 #define HTML_RECORDINGS 2
 #define HTML_EVENTS     5000 /* drawn and listed; more are counted */
-
-struct html_metric {
-	char *name, *display, *unit, *help; /* owned */
-	uint8_t precision;
-	bool charted; /* has series; the others have totals of the system only */
-};
-
-struct html_row {
-	char *label, *place; /* owned: "CPU 3"; where it is: "package 0, core 1", or "" */
-	enum pm_kind kind;
-	uint32_t package, number; /* number: of the CPU; PM_NONE: none */
-	bool far;                 /* one of very many: a CPU, a core, a task */
-};
 
 struct html_event {
 	enum pm_event_type type;
@@ -47,53 +33,9 @@ struct html_fact {
 	char *value; /* owned */
 };
 
-struct html_series {
-	uint32_t metric, row;
-	double sum, weight;         /* over all intervals */
-	double whole, whole_weight; /* the number of the whole; weight 0: it has none */
-	bool totalled;              /* the whole was requested; else its number is the mean of the intervals */
-	double low, high;
-	uint64_t present, missing, partial,
-		doubtful; /* intervals; those in which the thing was not there count in none */
-	uint16_t reason;  /* of the first that is missing */
-	uint32_t layout;  /* in which it was laid out last */
-};
-
-/*
- * Series of any length in bounded memory. Each has the same number of buckets of equal length, with the smallest, the
- * largest and the mean value in each; when the recording is longer than they reach, pairs of buckets become one and
- * all are twice as long. When there are too many series, they likewise get fewer buckets.
- */
-struct html_set {
-	struct html_series *series; /* owned */
-	uint32_t n;
-	struct spark_bin *bucket; /* owned: `cap` for each series; NULL: a set of totals only */
-	size_t room;              /* of bucket[] */
-	struct {
-		uint32_t *series, room; /* owned: by metric; 1 + place in series[], 0: none */
-	} * row;                        /* owned */
-	uint32_t n_rows;
-	uint32_t cap;      /* a power of two */
-	uint32_t used;     /* buckets that lie within the recording */
-	uint32_t filled;   /* from here on they are empty in all series */
-	double width_s;    /* of a bucket */
-	uint64_t memory;   /* bytes that buckets may take */
-	uint32_t left_out; /* series dropped for lack of memory */
-};
-static inline struct spark_bin *html_buckets(const struct html_set *s, const struct html_series *x)
-{
-	return s->bucket + (size_t)(x - s->series) * s->cap;
-}
-/* NULL: there is none. */
-const struct html_series *html_find(const struct html_set *s, uint32_t metric, uint32_t row);
-
 struct html_recording {
-	char *path;                 /* owned: as the user calls it */
-	struct html_metric *metric; /* owned */
-	uint32_t n_metrics;
-	struct html_row *row; /* owned */
-	uint32_t n_rows;
-	struct html_set near, far, totals;
+	char *path; /* owned: as the user calls it */
+	struct bins bins;
 	double interval_s;        /* the requested one; 0: none */
 	struct html_event *event; /* owned */
 	uint32_t n_events;
@@ -106,8 +48,6 @@ struct html_recording {
 	struct incidents incidents;
 	char *host; /* owned; "" if it is not recorded */
 	uint64_t snapshots, intervals;
-	int64_t start_wall_ns; /* of the origin; 0: not recorded */
-	double duration_s;     /* from the origin to the end of the last interval */
 	struct pipeline_result result;
 };
 void html_recording_release(struct html_recording *r);
@@ -120,12 +60,6 @@ int html_collect(struct html_recording *r, const char *path, const char *name, c
  * refusals. 0 or -errno with the text in *e. */
 int html_facts(struct html_recording *r, const char *path, struct error *e);
 
-static inline double html_mean(const struct html_series *s)
-{
-	return s->whole_weight > 0        ? s->whole / s->whole_weight :
-	       s->present && !s->totalled ? s->sum / s->weight :
-					    (double)__builtin_nan("");
-}
 /* The unit to show: none for counts, because "1" would look like a number. */
 const char *html_unit(const char *unit);
 /* A value as tables print it. */

@@ -167,12 +167,12 @@ static void add_when(struct html_recording *r, const struct pm_model *m)
 	struct buf text = BUF_INIT;
 	char when[64];
 
-	if (r->start_wall_ns > 0) {
-		when[number_time(when, (uint64_t)r->start_wall_ns / 1000000000 * 1000000000, 0)] = '\0';
+	if (r->bins.start_wall_ns > 0) {
+		when[number_time(when, (uint64_t)r->bins.start_wall_ns / 1000000000 * 1000000000, 0)] = '\0';
 		/* 2026-01-31T12:00:00Z, for people. */
 		buf_printf(&text, "%.10s %.8s UTC, ", when, when + 11);
 	}
-	buf_printf(&text, "%.3f s in %llu interval%s", r->duration_s, (unsigned long long)r->intervals,
+	buf_printf(&text, "%.3f s in %llu interval%s", r->bins.duration_s, (unsigned long long)r->intervals,
 		   plural(r->intervals));
 	if (interval)
 		html_put(&text, interval < 1000000000 ? " of %g ms" : " of %g s",

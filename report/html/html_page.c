@@ -180,6 +180,7 @@ typedef void part_each(const struct html_page *p, const struct html_recording *r
 #define SPARK_X      120 /* of its box */
 #define SPARK_Y      28
 #define SPARK_POINTS 60
+#define SPARK_SPAN   0.1 /* of the size of values, from bottom to top: otherwise noise looks large */
 
 /* The box that a line is drawn in: from the lowest to the highest value, and so many seconds wide. */
 struct box {
@@ -188,22 +189,25 @@ struct box {
 
 static double height_of(const struct box *b, double v)
 {
-	return 2 + (1 - spark_share(v, b->low, b->high)) * (SPARK_Y - 4);
+	double span = fmax(b->high - b->low, SPARK_SPAN * fmax(fabs(b->low), fabs(b->high)));
+	double share = span > 0 ? 0.5 + (v - (b->low + b->high) / 2) / span : 0;
+
+	return 2 + (1 - fmin(fmax(share, 0), 1)) * (SPARK_Y - 4);
 }
 
 /* Some buckets as one. */
-static struct spark_bin column(const struct html_set *set, const struct html_series *s, uint32_t from, uint32_t end)
+static struct bin column(const struct bins_set *set, const struct bins_series *s, uint32_t from, uint32_t end)
 {
-	struct spark_bin all = { 0 };
+	struct bin all = { 0 };
 
 	for (uint32_t k = from; k < end; k++)
-		spark_join(&all, &html_buckets(set, s)[k]);
+		bin_join(&all, &bins_of(set, s)[k]);
 	return all;
 }
 
 /* Means over time, in at most SPARK_POINTS columns, with gaps; then the range of the values, without which a short
  * peak would be invisible. */
-static void put_line(const struct html_set *set, const struct html_series *s, const struct box *box, size_t which,
+static void put_line(const struct bins_set *set, const struct bins_series *s, const struct box *box, size_t which,
 		     struct buf *out)
 {
 	uint32_t every = (set->used + SPARK_POINTS - 1) / SPARK_POINTS;
@@ -214,7 +218,7 @@ static void put_line(const struct html_set *set, const struct html_series *s, co
 	buf_printf(out, "<path class=\"line s%zu\" d=\"", which);
 	for (uint32_t i = 0; i < set->used; i += every) {
 		uint32_t end = i + every < set->used ? i + every : set->used;
-		struct spark_bin b = column(set, s, i, end);
+		struct bin b = column(set, s, i, end);
 		double x = (i + end) / 2.0 * part, top = height_of(box, (double)b.high);
 		double bottom = height_of(box, (double)b.low);
 
@@ -236,7 +240,7 @@ static void put_line(const struct html_set *set, const struct html_series *s, co
 	buf_carry(out, &reach);
 }
 
-static void put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
+static void put_spark(const struct html_recording *r, const struct bins_series *const *series, size_t n,
 		      struct buf *out)
 {
 	struct box box = { .low = (double)INFINITY, .high = -(double)INFINITY };
@@ -246,7 +250,7 @@ static void put_spark(const struct html_recording *r, const struct html_series *
 			continue;
 		box.low = fmin(box.low, series[i]->low);
 		box.high = fmax(box.high, series[i]->high);
-		box.seconds = fmax(box.seconds, r[i].duration_s);
+		box.seconds = fmax(box.seconds, r[i].bins.duration_s);
 	}
 	if (box.low >= 0 && box.low < box.high / 2)
 		box.low = 0;
@@ -254,19 +258,19 @@ static void put_spark(const struct html_recording *r, const struct html_series *
 		   SPARK_Y);
 	for (size_t i = 0; i < n; i++)
 		if (series[i])
-			put_line(&r[i].near, series[i], &box, i, out);
+			put_line(&r[i].bins.near, series[i], &box, i, out);
 	buf_addstr(out, "</svg>");
 }
 
 /* The series of a metric for the whole system, else the first with a value; NULL: none. */
-static const struct html_series *main_series(const struct html_recording *r, uint32_t metric)
+static const struct bins_series *main_series(const struct html_recording *r, uint32_t metric)
 {
-	const struct html_series *found = NULL;
+	const struct bins_series *found = NULL;
 
-	for (uint32_t row = 0; row < r->n_rows; row++) {
-		const struct html_series *s = html_find(&r->near, metric, row);
+	for (uint32_t row = 0; row < r->bins.n_rows; row++) {
+		const struct bins_series *s = bins_find(&r->bins.near, metric, row);
 
-		if (s && s->present && r->row[row].kind == PM_SYSTEM)
+		if (s && s->present && r->bins.row[row].kind == PM_SYSTEM)
 			return s;
 		found = found || !s || !s->present ? found : s;
 	}
@@ -300,7 +304,7 @@ const char *html_unit(const char *unit)
 	return strcmp(unit, "1") ? unit : "";
 }
 
-static unsigned precision_of(const struct html_metric *m, const struct html_series *s)
+static unsigned precision_of(const struct bins_metric *m, const struct bins_series *s)
 {
 	double apart = s->high - s->low;
 	unsigned precision = m->precision;
@@ -312,9 +316,9 @@ static unsigned precision_of(const struct html_metric *m, const struct html_seri
 	return precision;
 }
 
-static void put_cells(struct buf *out, const struct html_metric *m, const struct html_series *s)
+static void put_cells(struct buf *out, const struct bins_metric *m, const struct bins_series *s)
 {
-	const double v[] = { html_mean(s), s->present ? s->low : (double)NAN, s->present ? s->high : (double)NAN };
+	const double v[] = { bins_mean(s), s->present ? s->low : (double)NAN, s->present ? s->high : (double)NAN };
 
 	for (size_t i = 0; i < 3; i++)
 		html_put(out, "<td class=n>%s</td>", html_number(v[i], precision_of(m, s)).text);
@@ -322,7 +326,7 @@ static void put_cells(struct buf *out, const struct html_metric *m, const struct
 
 /* ---- summary ---- */
 
-static bool is_main(const struct html_row *row)
+static bool is_main(const struct bins_row *row)
 {
 	return row->kind == PM_SYSTEM || row->kind == PM_PACKAGE;
 }
@@ -330,15 +334,15 @@ static bool is_main(const struct html_row *row)
 /* Whether a metric is drawn in this page. */
 static bool is_drawn(const struct html_page *p, const struct html_recording *r, uint32_t metric)
 {
-	return metric < p->metrics && r->metric[metric].charted;
+	return metric < p->metrics && r->bins.metric[metric].charted;
 }
 
 /* The title is the whole name, which may be truncated, and what it means. */
 static void put_summary_row(const struct html_recording *r, uint32_t metric, const uint32_t *column, uint32_t n,
 			    bool spark, struct buf *out)
 {
-	const struct html_metric *m = &r->metric[metric];
-	const struct html_series *main = main_series(r, metric);
+	const struct bins_metric *m = &r->bins.metric[metric];
+	const struct bins_series *main = main_series(r, metric);
 	size_t before = out->len;
 	bool any = false;
 	char word[16];
@@ -352,7 +356,7 @@ static void put_summary_row(const struct html_recording *r, uint32_t metric, con
 		buf_addstr(out, "</td>");
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		const struct html_series *s = html_find(&r->near, metric, column[i]);
+		const struct bins_series *s = bins_find(&r->bins.near, metric, column[i]);
 
 		any |= s && (s->present || s->missing);
 		if (s && s->present)
@@ -369,19 +373,19 @@ static void put_summary_row(const struct html_recording *r, uint32_t metric, con
 static void put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	uint32_t column[MAINS_MOST], n = 0, more = 0;
-	bool sparks = r->near.n < SPARKS_MOST;
+	bool sparks = r->bins.near.n < SPARKS_MOST;
 
-	if (!r->near.n) {
+	if (!r->bins.near.n) {
 		buf_addstr(out,
 			   "<p class=empty>No metric of the system or its packages could be computed: their counters "
 			   "were not recorded, or are lost.</p>\n");
 		return;
 	}
-	for (uint32_t i = 0; i < r->n_rows; i++) {
-		if (is_main(&r->row[i]) && n < MAINS_MOST)
+	for (uint32_t i = 0; i < r->bins.n_rows; i++) {
+		if (is_main(&r->bins.row[i]) && n < MAINS_MOST)
 			column[n++] = i;
 		else
-			more += is_main(&r->row[i]);
+			more += is_main(&r->bins.row[i]);
 	}
 	buf_addstr(out,
 		   "<div class=\"scroll tall\" tabindex=0 role=group aria-label=\"Summary\"><table class=numbers>"
@@ -389,12 +393,12 @@ static void put_summary(const struct html_page *p, const struct html_recording *
 	if (sparks)
 		buf_addstr(out, "<th rowspan=2 scope=col class=trend>Over time</th>");
 	for (uint32_t i = 0; i < n; i++)
-		html_put(out, "<th colspan=3 scope=colgroup>%s</th>", r->row[column[i]].label);
+		html_put(out, "<th colspan=3 scope=colgroup>%s</th>", r->bins.row[column[i]].label);
 	buf_addstr(out, "</tr><tr>");
 	for (uint32_t i = 0; i < n; i++)
 		buf_addstr(out, "<th scope=col>mean</th><th scope=col>min</th><th scope=col>max</th>");
 	buf_addstr(out, "</tr></thead><tbody>\n");
-	for (uint32_t m = 0; m < r->n_metrics; m++)
+	for (uint32_t m = 0; m < r->bins.n_metrics; m++)
 		if (is_drawn(p, r, m))
 			put_summary_row(r, m, column, n, sparks, out);
 	buf_addstr(out, "</tbody></table></div>\n");
@@ -405,13 +409,13 @@ static void put_summary(const struct html_page *p, const struct html_recording *
 
 /* ---- every metric ---- */
 
-static void put_metric_row(const struct html_recording *r, const struct html_series *s, struct buf *out)
+static void put_metric_row(const struct html_recording *r, const struct bins_series *s, struct buf *out)
 {
-	const struct html_metric *m = &r->metric[s->metric];
+	const struct bins_metric *m = &r->bins.metric[s->metric];
 	char word[16];
 
 	html_put(out, "<tr><th scope=row title=\"%s%s%s\"><code>%s</code></th><td>%s</td>", m->name,
-		 m->help[0] ? ": " : "", m->help, m->name, r->row[s->row].label);
+		 m->help[0] ? ": " : "", m->help, m->name, r->bins.row[s->row].label);
 	put_cells(out, m, s);
 	html_put(out, "<td class=unit>%s</td><td class=n>%llu</td><td>", html_unit(m->unit),
 		 (unsigned long long)s->present);
@@ -429,23 +433,23 @@ static void put_metric_row(const struct html_recording *r, const struct html_ser
 static int by_name(const void *a, const void *b, void *ctx)
 {
 	const struct html_recording *r = ctx;
-	const struct html_series *x = *(const struct html_series *const *)a,
-				 *y = *(const struct html_series *const *)b;
-	int d = strcmp(r->metric[x->metric].name, r->metric[y->metric].name);
+	const struct bins_series *x = *(const struct bins_series *const *)a,
+				 *y = *(const struct bins_series *const *)b;
+	int d = strcmp(r->bins.metric[x->metric].name, r->bins.metric[y->metric].name);
 
 	return d ? d : (x->row > y->row) - (x->row < y->row);
 }
 
 static void put_metrics(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
-	const struct html_series **all = memory_new((size_t)r->near.n + r->totals.n, sizeof(*all));
+	const struct bins_series **all = memory_new((size_t)r->bins.near.n + r->bins.totals.n, sizeof(*all));
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < r->near.n; i++)
-		all[n++] = &r->near.series[i];
-	for (uint32_t i = 0; i < r->totals.n; i++)
-		all[n++] = &r->totals.series[i];
-	qsort_r(all, n, sizeof(struct html_series *), by_name, (void *)(uintptr_t)r);
+	for (uint32_t i = 0; i < r->bins.near.n; i++)
+		all[n++] = &r->bins.near.series[i];
+	for (uint32_t i = 0; i < r->bins.totals.n; i++)
+		all[n++] = &r->bins.totals.series[i];
+	qsort_r(all, n, sizeof(struct bins_series *), by_name, (void *)(uintptr_t)r);
 	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Every metric\">"
 			"<table class=\"numbers every\"><thead><tr><th scope=col>Metric</th><th scope=col>Where</th>"
 			"<th scope=col class=n>Mean</th><th scope=col class=n>Min</th><th scope=col class=n>Max</th>"
@@ -489,15 +493,15 @@ static void put_resolution(const struct html_page *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct html_recording *r = &p->recording[i];
-		double near = r->near.width_s * p->near.merge, far = r->far.width_s * p->far.merge;
+		double near = r->bins.near.width_s * p->near.merge, far = r->bins.far.width_s * p->far.merge;
 
-		if (!r->interval_s || !r->near.n)
+		if (!r->interval_s || !r->bins.near.n)
 			continue;
-		if (near <= r->interval_s * 1.01 && (far <= r->interval_s * 1.01 || !r->far.n || !p->far.bytes))
+		if (near <= r->interval_s * 1.01 && (far <= r->interval_s * 1.01 || !r->bins.far.n || !p->far.bytes))
 			continue;
 		html_put(out, "<p class=hint>%s%s point is %.6g s long", p->n > 1 ? input_name(r->path) : "",
 			 p->n > 1 ? ": a" : "A", near);
-		if (r->far.n && p->far.bytes)
+		if (r->bins.far.n && p->far.bytes)
 			html_put(out, ", of single CPUs %.6g s", far);
 		buf_addstr(out, ".</p>\n");
 	}
@@ -646,8 +650,8 @@ static void put_identity(const struct html_page *p, struct buf *out)
 
 static bool find_metric(const struct html_recording *r, const char *name, uint32_t *metric)
 {
-	for (*metric = 0; *metric < r->n_metrics; ++*metric)
-		if (r->metric[*metric].charted && !strcmp(r->metric[*metric].name, name))
+	for (*metric = 0; *metric < r->bins.n_metrics; ++*metric)
+		if (r->bins.metric[*metric].charted && !strcmp(r->bins.metric[*metric].name, name))
 			return true;
 	return false;
 }
@@ -665,8 +669,8 @@ static uint32_t pick_tiles(const struct html_recording *r, uint32_t tile[TILES])
 		if (find_metric(r, first[i], &metric) && main_series(r, metric))
 			tile[n++] = metric;
 	for (int moved = 1; moved >= 0; moved--)
-		for (metric = 0; metric < r->n_metrics && n < TILES; metric++) {
-			const struct html_series *s = r->metric[metric].charted ? main_series(r, metric) : NULL;
+		for (metric = 0; metric < r->bins.n_metrics && n < TILES; metric++) {
+			const struct bins_series *s = r->bins.metric[metric].charted ? main_series(r, metric) : NULL;
 			bool known = false;
 
 			for (uint32_t i = 0; i < n; i++)
@@ -701,21 +705,21 @@ static void put_brief(struct buf *out, double v, unsigned precision)
 static void put_tile(const struct html_page *p, uint32_t metric, struct buf *out)
 {
 	const struct html_recording *r = p->recording;
-	const struct html_metric *m = &r->metric[metric];
-	const struct html_series *series[HTML_RECORDINGS] = { main_series(r, metric) };
+	const struct bins_metric *m = &r->bins.metric[metric];
+	const struct bins_series *series[HTML_RECORDINGS] = { main_series(r, metric) };
 	uint32_t other;
 
 	if (p->n > 1 && find_metric(&r[1], m->name, &other))
 		series[1] = main_series(&r[1], other);
 	html_put(out, "<li class=tile><h3 title=\"%s\"><button type=button class=open data-metric=\"%s\">%s</button>",
 		 m->help, m->name, m->display);
-	if (r->row[series[0]->row].kind != PM_SYSTEM)
-		html_put(out, " <span class=unit>%s</span>", r->row[series[0]->row].label);
+	if (r->bins.row[series[0]->row].kind != PM_SYSTEM)
+		html_put(out, " <span class=unit>%s</span>", r->bins.row[series[0]->row].label);
 	buf_addstr(out, "</h3><p class=big>");
 	for (size_t i = 0; i < p->n; i++) {
 		buf_printf(out, "%s<b%s>", i ? " <span class=unit>&rarr;</span> " : "", i ? " class=second" : "");
 		if (series[i])
-			put_brief(out, html_mean(series[i]), precision_of(m, series[i]));
+			put_brief(out, bins_mean(series[i]), precision_of(m, series[i]));
 		else
 			buf_addch(out, '-');
 		buf_addstr(out, "</b>");
@@ -769,9 +773,10 @@ static void put_strip(const struct html_recording *r, struct buf *out)
 {
 	buf_addstr(out, "<svg class=strip viewBox=\"0 0 1000 20\" preserveAspectRatio=none aria-hidden=true>"
 			"<rect class=whole width=1000 height=20 />");
-	for (uint32_t i = 0; i < r->n_events && i < 500 && r->duration_s > 0; i++) {
+	for (uint32_t i = 0; i < r->n_events && i < 500 && r->bins.duration_s > 0; i++) {
 		const struct html_event *e = &r->event[i];
-		double x = e->at_s / r->duration_s * 1000, width = (e->until_s - e->at_s) / r->duration_s * 1000;
+		double x = e->at_s / r->bins.duration_s * 1000,
+		       width = (e->until_s - e->at_s) / r->bins.duration_s * 1000;
 
 		if (x < 0 || x > 1000)
 			continue;
@@ -815,7 +820,7 @@ static void put_happened(const struct html_page *p, const struct html_recording 
 /* The number of series with intervals without a value, or with a part of it. */
 static uint32_t with_gaps(const struct html_recording *r)
 {
-	const struct html_set *set[] = { &r->near, &r->far, &r->totals };
+	const struct bins_set *set[] = { &r->bins.near, &r->bins.far, &r->bins.totals };
 	uint32_t n = 0;
 
 	for (size_t k = 0; k < 3; k++)
@@ -886,13 +891,13 @@ static void put_glance(const struct html_page *p, struct buf *out)
 /* ---- the numbers and what they belong to ---- */
 
 /* Numbers of a series in that form. */
-static uint32_t form_buckets(const struct html_set *s, const struct html_form *f)
+static uint32_t form_buckets(const struct bins_set *s, const struct html_form *f)
 {
 	return (s->used + f->merge - 1) / f->merge;
 }
 
 /* Bytes of numbers of the drawn series. */
-static uint64_t set_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f)
+static uint64_t set_bytes(const struct html_page *p, const struct bins_set *s, const struct html_form *f)
 {
 	uint64_t drawn = 0;
 
@@ -901,7 +906,7 @@ static uint64_t set_bytes(const struct html_page *p, const struct html_set *s, c
 	return drawn * form_buckets(s, f) * f->bytes * (f->band ? 3 : 1);
 }
 
-static void put_set(const struct html_page *p, const struct html_set *s, const struct html_form *f, uint64_t offset,
+static void put_set(const struct html_page *p, const struct bins_set *s, const struct html_form *f, uint64_t offset,
 		    struct buf *out)
 {
 	struct html_form none = { .merge = 1, .bytes = 1 };
@@ -913,11 +918,11 @@ static void put_set(const struct html_page *p, const struct html_set *s, const s
 	put_json(out, ",\"offset\":%llu,\"width\":%g,\"list\":[", (unsigned long long)offset, s->width_s * f->merge);
 	/* Seven digits are enough for drawing. */
 	for (uint32_t i = 0, n = 0; i < s->n && !left_out; i++) {
-		const struct html_series *x = &s->series[i];
+		const struct bins_series *x = &s->series[i];
 
 		if (x->metric < p->metrics)
 			put_json(out, n++ ? ",[%u,%u,%.7g,%.7g,%.7g]" : "[%u,%u,%.7g,%.7g,%.7g]", x->metric, x->row,
-				 x->present ? x->low : 0, x->present ? x->high : 0, html_mean(x));
+				 x->present ? x->low : 0, x->present ? x->high : 0, bins_mean(x));
 	}
 	buf_addstr(out, "]}");
 }
@@ -931,9 +936,10 @@ static void put_recording(const struct html_page *p, const struct html_recording
 			  struct buf *out)
 {
 	put_json(out, "{\"name\":%s,\"start\":%g,\"duration\":%g,\"metrics\":[", input_name(r->path),
-		 r->start_wall_ns > 0 ? (double)(r->start_wall_ns / 1000000) : (double)NAN, r->duration_s);
-	for (uint32_t i = 0; i < r->n_metrics && i < p->metrics; i++) {
-		const struct html_metric *m = &r->metric[i];
+		 r->bins.start_wall_ns > 0 ? (double)(r->bins.start_wall_ns / 1000000) : (double)NAN,
+		 r->bins.duration_s);
+	for (uint32_t i = 0; i < r->bins.n_metrics && i < p->metrics; i++) {
+		const struct bins_metric *m = &r->bins.metric[i];
 
 		/* Those that are only in tables need only their place. */
 		buf_addstr(out, i ? ",{" : "{");
@@ -943,8 +949,8 @@ static void put_recording(const struct html_page *p, const struct html_recording
 		buf_addch(out, '}');
 	}
 	buf_addstr(out, "],\"rows\":[");
-	for (uint32_t i = 0; i < r->n_rows; i++) {
-		const struct html_row *row = &r->row[i];
+	for (uint32_t i = 0; i < r->bins.n_rows; i++) {
+		const struct bins_row *row = &r->bins.row[i];
 
 		buf_addstr(out, i ? ",{" : "{");
 		/* Without series, very many rows would only take room. */
@@ -967,11 +973,11 @@ static void put_recording(const struct html_page *p, const struct html_recording
 			 number_or_none(e->cpu), e->text);
 	}
 	buf_addstr(out, "],\"near\":");
-	put_set(p, &r->near, &p->near, *offset, out);
-	*offset += set_bytes(p, &r->near, &p->near);
+	put_set(p, &r->bins.near, &p->near, *offset, out);
+	*offset += set_bytes(p, &r->bins.near, &p->near);
 	buf_addstr(out, ",\"far\":");
-	put_set(p, &r->far, &p->far, *offset, out);
-	*offset += set_bytes(p, &r->far, &p->far);
+	put_set(p, &r->bins.far, &p->far, *offset, out);
+	*offset += set_bytes(p, &r->bins.far, &p->far);
 	buf_addch(out, '}');
 }
 
@@ -1203,7 +1209,7 @@ static void page_text(const struct html_page *p, struct buf *before, struct buf 
 /* ---- the numbers ---- */
 
 /* 0: missing; else from 1 on, rounded to the nearest. */
-static inline uint32_t number_of(double v, const struct html_series *s, double span, uint32_t most)
+static inline uint32_t number_of(double v, const struct bins_series *s, double span, uint32_t most)
 {
 	double part = span > 0 ? (v - s->low) / span : 0;
 	uint32_t n;
@@ -1223,7 +1229,7 @@ static inline void put(uint8_t *out, uint32_t n, uint32_t bytes)
 
 /* Appends the numbers of a series: all means, then all lows, then all highs; 0 is missing, 1 the lowest value of the
  * series and the largest number that fits its highest. Little endian. */
-static void pack(const struct html_set *s, const struct html_series *series, const struct html_form *f,
+static void pack(const struct bins_set *s, const struct bins_series *series, const struct html_form *f,
 		 struct buf *out)
 {
 	uint32_t n = form_buckets(s, f), most = f->bytes == 1 ? UINT8_MAX : UINT16_MAX;
@@ -1233,11 +1239,11 @@ static void pack(const struct html_set *s, const struct html_series *series, con
 
 	to = (uint8_t *)output_room(out, len);
 	for (uint32_t i = 0; i < n; i++, to += f->bytes) {
-		struct spark_bin b = { 0 };
+		struct bin b = { 0 };
 		bool any;
 
 		for (uint32_t k = i * f->merge; k < (i + 1) * f->merge && k < s->used; k++)
-			spark_join(&b, &html_buckets(s, series)[k]);
+			bin_join(&b, &bins_of(s, series)[k]);
 		any = b.weight != 0;
 		put(to, any ? number_of((double)b.sum / (double)b.weight, series, span, most) : 0, f->bytes);
 		if (!f->band)
@@ -1258,8 +1264,8 @@ static uint64_t numbers_bytes(const struct html_page *p)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		bytes += set_bytes(p, &p->recording[i].near, &p->near);
-		bytes += set_bytes(p, &p->recording[i].far, &p->far);
+		bytes += set_bytes(p, &p->recording[i].bins.near, &p->near);
+		bytes += set_bytes(p, &p->recording[i].bins.far, &p->far);
 	}
 	return html_base64_length(bytes);
 }
@@ -1279,11 +1285,11 @@ static struct sizes sizes_of(const struct html_page *p)
 	struct sizes s = { 0 };
 
 	for (const struct html_recording *r = p->recording; r < p->recording + p->n; r++) {
-		enlarge(&s.near_buckets, form_buckets(&r->near, &p->near));
-		enlarge(&s.far_buckets, form_buckets(&r->far, &p->far));
-		enlarge(&s.metrics, r->n_metrics);
-		enlarge(&s.rows, r->near.n + r->totals.n);
-		s.far_series += r->far.n;
+		enlarge(&s.near_buckets, form_buckets(&r->bins.near, &p->near));
+		enlarge(&s.far_buckets, form_buckets(&r->bins.far, &p->far));
+		enlarge(&s.metrics, r->bins.n_metrics);
+		enlarge(&s.rows, r->bins.near.n + r->bins.totals.n);
+		s.far_series += r->bins.far.n;
 	}
 	return s;
 }
@@ -1346,7 +1352,7 @@ static void say_reduced(struct html_page *p)
 		html_put(&p->reduced,
 			 "the system, packages and devices: %g s in a point, with the lowest and highest value in "
 			 "it\n",
-			 r->near.width_s * p->near.merge);
+			 r->bins.near.width_s * p->near.merge);
 	if (!p->far.bytes && most.far_series)
 		buf_addstr(&p->reduced, "single CPUs, cores and tasks: left out of charts and heat map\n");
 	else if (most.far_series && p->far.bytes == 1)
@@ -1354,12 +1360,12 @@ static void say_reduced(struct html_page *p)
 			&p->reduced,
 			"single CPUs, cores and tasks: %g s in a point, %s, each in 254 steps from the lowest to the "
 			"highest value of its series\n",
-			r->far.width_s * p->far.merge,
+			r->bins.far.width_s * p->far.merge,
 			p->far.band ? "with the lowest and highest value in it" : "means only");
 	for (r = p->recording; r < p->recording + p->n; r++)
-		if (r->near.left_out + r->far.left_out)
+		if (r->bins.near.left_out + r->bins.far.left_out)
 			buf_printf(&p->reduced, "%s: %u series are not drawn\n", input_name(r->path),
-				   r->near.left_out + r->far.left_out);
+				   r->bins.near.left_out + r->bins.far.left_out);
 }
 
 /* ---- writing ---- */
@@ -1384,7 +1390,7 @@ static int write_numbers(const struct html_page *p, struct outfile *out)
 	int err = 0;
 
 	for (size_t i = 0; i < 2 * p->n; i++) {
-		const struct html_set *s = i % 2 ? &p->recording[i / 2].far : &p->recording[i / 2].near;
+		const struct bins_set *s = i % 2 ? &p->recording[i / 2].bins.far : &p->recording[i / 2].bins.near;
 		const struct html_form *f = i % 2 ? &p->far : &p->near;
 
 		for (uint32_t k = 0; k < s->n && f->bytes && !err; k++) {

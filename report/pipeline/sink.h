@@ -39,7 +39,6 @@ struct sink_ops {
 	bool table;      /* for people: places are columns, and the processor's registers come first */
 	bool tabs;       /* its columns are turbostat's and nothing else */
 	bool color;      /* colors by threshold */
-	bool spark;      /* sparklines beside values */
 	bool thresholds; /* columns with the verdicts of thresholds */
 	bool counts;     /* replay_counts(), which costs time */
 	bool coarse;     /* by default rows of the system, packages and devices */

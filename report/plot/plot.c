@@ -7,6 +7,7 @@
 
 #include "common/memory.h"
 #include "common/number.h"
+#include "common/table.h"
 #include "common/utf8.h"
 
 #define DOTS_X     2 /* of a cell: Braille patterns, U+2800 and on */
@@ -16,12 +17,21 @@
 #define LEGEND_MAX 24 /* lines that are named individually */
 #define CELLS_MIN  8
 #define FARTHEST   4e307 /* of an axis */
+#define LEVELS     8     /* of a mark */
+#define SPAN_LEAST 0.1   /* of the size of values, from bottom to top */
+
+struct line {
+	const struct bins_set *set;
+	const struct bins_series *series;
+	const struct bins_metric *metric;
+	const struct bins_row *row;
+};
 
 /* The lines of one picture. */
 struct group {
-	const struct plot_data *data;
+	const struct bins *bins;
 	const struct plot_style *style;
-	const struct plot_line **line; /* owned */
+	struct line *line; /* owned */
 	size_t n;
 	double low, high; /* of all values; low > high: there is none. Charts begin at low. */
 };
@@ -132,7 +142,7 @@ static void blanks(struct buf *out, size_t n)
 /* The time axis, and the times below it. */
 static void put_time(const struct group *g, size_t margin, unsigned cells, struct buf *out)
 {
-	double span = (double)(g->data->to_ns - g->data->from_ns) / 1e9, step = time_step(span, cells / 10 + 1);
+	double span = g->bins->duration_s, step = time_step(span, cells / 10 + 1);
 	bool clock = span >= 600 || step >= 60,
 	     utf8 = g->style->utf8; /* minutes and hours, not seconds: all of them */
 	SCOPED(buf_release) struct buf below = BUF_INIT;
@@ -178,9 +188,10 @@ static void put_number(struct buf *out, double v)
 
 static void put_unit(struct buf *out, const char *unit)
 {
-	if (strcmp(unit, "1"))
-		buf_printf(out, " %s", unit);
-	buf_addch(out, '\n');
+	if (!strcmp(unit, "1"))
+		return;
+	buf_addch(out, ' ');
+	text_escape(out, unit, strlen(unit));
 }
 
 /* SGR parameters of the color of a line. */
@@ -198,35 +209,64 @@ static char mark_of(size_t line)
 	return mark[line % (sizeof(mark) - 1)];
 }
 
+static void put_text(struct buf *out, const char *text)
+{
+	text_escape(out, text, strlen(text));
+}
+
 static void put_legend(const struct group *g, struct buf *out)
 {
 	size_t named = g->n > LEGEND_MAX ? LEGEND_MAX : g->n;
 
 	for (size_t i = 0; i < named; i++) {
-		const struct plot_line *l = g->line[i];
+		const struct line *l = &g->line[i];
+		double mean = bins_mean(l->series);
 
 		if (g->style->color)
 			buf_printf(out, "\033[%sm%s\033[0m ", color_of(i), g->style->utf8 ? "━━" : "--");
 		else if (g->n > 1)
 			buf_printf(out, "%c ", mark_of(i));
-		buf_printf(out, "%s%s%s: ", l->metric, *l->place ? "  " : "", l->place);
-		if (l->low > l->high) {
-			buf_addstr(out, "no value\n");
+		put_text(out, l->metric->display);
+		buf_addstr(out, l->row->kind == PM_SYSTEM ? "" : "  ");
+		put_text(out, l->row->kind == PM_SYSTEM ? "" : l->row->label);
+		if (!l->series->present) {
+			buf_addstr(out, ": no value\n");
 			continue;
 		}
-		buf_addstr(out, "min ");
-		put_number(out, l->low);
+		buf_addstr(out, ": min ");
+		put_number(out, l->series->low);
 		buf_addstr(out, ", mean ");
-		if (l->weight > 0)
-			put_number(out, l->sum / l->weight);
-		else
+		if (isnan(mean))
 			buf_addch(out, '-');
+		else
+			put_number(out, mean);
 		buf_addstr(out, ", max ");
-		put_number(out, l->high);
-		put_unit(out, l->unit);
+		put_number(out, l->series->high);
+		put_unit(out, l->metric->unit);
+		buf_addch(out, '\n');
 	}
 	if (named < g->n)
 		buf_printf(out, "and %zu more; --heatmap shows all\n", g->n - named);
+}
+
+/* What is in column `at` of `columns`, which divide the time evenly. False: no value. */
+static bool column_of(const struct group *g, const struct line *l, uint32_t at, uint32_t columns, struct bin *out)
+{
+	double span = g->bins->duration_s / l->set->width_s;
+	double first = span * at / columns, end = span * (at + 1) / columns;
+	uint32_t from = (uint32_t)first, to = (uint32_t)ceil(end - 1e-9);
+
+	*out = (struct bin){ 0 };
+	/* A bin across two columns belongs to the one with its middle, unless columns are shorter than bins. */
+	if (span > columns) {
+		from = (uint32_t)(first + 0.5);
+		to = (uint32_t)(end + 0.5);
+	} else if (to <= from) {
+		to = from + 1;
+	}
+	for (uint32_t i = from; i < to && i < l->set->used; i++)
+		bin_join(out, &bins_of(l->set, l->series)[i]);
+	return out->weight > 0;
 }
 
 /* ---- lines ---- */
@@ -255,10 +295,10 @@ static void draw_line(const struct group *g, size_t line, const struct axis *a, 
 	bool before = false;
 
 	for (uint32_t x = 0; x < cells * DOTS_X; x++) {
-		struct spark_bin b;
+		struct bin b;
 		int64_t from, to;
 
-		if (!plot_data_column(g->data, g->line[line], x, cells * DOTS_X, &b)) {
+		if (!column_of(g, &g->line[line], x, cells * DOTS_X, &b)) {
 			before = false;
 			continue;
 		}
@@ -365,40 +405,57 @@ static void draw_lines(const struct group *g, struct buf *out)
 
 /* ---- heat map ---- */
 
+/* Where a value lies between low and high. If these differ by less than a tenth of their size, values are nearer to
+ * the middle: a map that always has all colors makes noise look large. */
+static unsigned level_of(double v, double low, double high)
+{
+	double span = fmax(high - low, SPAN_LEAST * fmax(fabs(low), fabs(high)));
+	double share = span > 0 ? 0.5 + (v - (low + high) / 2) / span : 0;
+
+	return share >= 1 ? LEVELS - 1 : share > 0 ? (unsigned)(share * LEVELS) : 0;
+}
+
 static void put_heat(const struct group *g, unsigned level, struct buf *out)
 {
+	static const char *const block[LEVELS] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	static const char *const ascii[LEVELS] = { "_", ".", "-", ":", "=", "+", "*", "#" };
 	/* From dark blue over green to yellow: in order also for the color-blind, and when printed in grey. */
-	static const unsigned char color[SPARK_LEVELS] = { 53, 60, 66, 72, 78, 114, 149, 226 };
+	static const unsigned char color[LEVELS] = { 53, 60, 66, 72, 78, 114, 149, 226 };
 
 	if (g->style->color)
 		buf_printf(out, "\033[48;5;%um ", color[level]);
 	else
-		buf_addstr(out, spark_mark(level, g->style->utf8));
+		buf_addstr(out, (g->style->utf8 ? block : ascii)[level]);
 }
 
-/* "CPU 0" and "CPU 3" become "CPU 0-3"; of others both names are whole: cores count anew in each package. */
+/* "CPU 0" and "CPU 3" become "CPU 0-3"; of others both names are whole. */
 static void name_rows(const struct group *g, size_t from, size_t to, struct buf *out)
 {
-	const char *first = g->line[from]->place, *last = g->line[to - 1]->place, *number = strrchr(last, ' ');
-	size_t same = number ? (size_t)(number - last) + 1 : 0;
+	const struct bins_row *last = g->line[to - 1].row;
 
 	buf_clear(out);
-	buf_addstr(out, *first ? first : "system");
-	if (to > from + 1)
-		buf_printf(out, "-%s", strncmp(first, last, same) ? last : last + same);
+	put_text(out, g->line[from].row->label);
+	if (to == from + 1)
+		return;
+	buf_addch(out, '-');
+	if (last->kind == PM_CPU)
+		buf_printf(out, "%u", last->number);
+	else
+		put_text(out, last->label);
 }
 
 static void put_scale(const struct group *g, size_t step, struct buf *out)
 {
-	buf_printf(out, "%s: ", g->line[0]->metric);
+	put_text(out, g->line->metric->display);
+	buf_addstr(out, ": ");
 	put_number(out, g->low);
 	buf_addch(out, ' ');
-	for (unsigned i = 0; i < SPARK_LEVELS; i++)
+	for (unsigned i = 0; i < LEVELS; i++)
 		put_heat(g, i, out);
 	buf_addstr(out, g->style->color ? "\033[0m " : " ");
 	put_number(out, g->high);
-	buf_printf(out, "%s%s, the largest value in each cell%s\n", strcmp(g->line[0]->unit, "1") ? " " : "",
-		   strcmp(g->line[0]->unit, "1") ? g->line[0]->unit : "", step > 1 ? ", of several rows each" : "");
+	put_unit(out, g->line->metric->unit);
+	buf_printf(out, ", the largest value in each cell%s\n", step > 1 ? ", of several rows each" : "");
 }
 
 static void put_heat_row(const struct group *g, size_t from, size_t to, unsigned cells, struct buf *out)
@@ -407,13 +464,13 @@ static void put_heat_row(const struct group *g, size_t from, size_t to, unsigned
 
 	for (unsigned x = 0; x < cells; x++) {
 		double top = -INFINITY;
-		struct spark_bin b;
+		struct bin b;
 
 		for (size_t i = from; i < to; i++)
-			if (plot_data_column(g->data, g->line[i], x, cells, &b))
+			if (column_of(g, &g->line[i], x, cells, &b))
 				top = fmax(top, (double)b.high);
 		if (top > -INFINITY)
-			put_heat(g, spark_level(top, g->low, g->high), out);
+			put_heat(g, level_of(top, g->low, g->high), out);
 		else
 			buf_addstr(out, color ? "\033[0m " : " ");
 	}
@@ -429,7 +486,8 @@ static void draw_heat(const struct group *g, struct buf *out)
 	unsigned cells;
 
 	if (g->low > g->high) {
-		buf_printf(out, "%s: no value\n", g->line[0]->metric);
+		put_text(out, g->line->metric->display);
+		buf_addstr(out, ": no value\n");
 		return;
 	}
 	for (size_t i = 0; i < g->n; i += step) {
@@ -454,36 +512,48 @@ static void draw_heat(const struct group *g, struct buf *out)
 
 /* ---- pictures ---- */
 
-/* Gathers the lines that share a picture with line `first`, if that is the first of them; else n is 0. */
-static void gather(const struct plot_data *d, size_t first, bool by_unit, struct group *g)
+static struct line line_at(const struct bins *b, size_t i)
 {
-	const struct plot_line *a = &d->line[first];
+	const struct bins_set *set = i < b->near.n ? &b->near : &b->far;
+	const struct bins_series *x = &set->series[i < b->near.n ? i : i - b->near.n];
 
-	for (size_t i = 0; i < d->n; i++) {
-		const struct plot_line *b = &d->line[i];
+	return (struct line){ set, x, &b->metric[x->metric], &b->row[x->row] };
+}
 
-		if (strcmp(by_unit ? a->unit : a->metric, by_unit ? b->unit : b->metric))
+/* Gathers the lines that share a picture with line `first`, if that is the first of them; else n is 0. */
+static void gather(const struct bins *b, size_t first, size_t n, bool by_unit, struct group *g)
+{
+	struct line a = line_at(b, first);
+
+	for (size_t i = 0; i < n; i++) {
+		struct line l = line_at(b, i);
+
+		if (by_unit ? strcmp(a.metric->unit, l.metric->unit) : a.metric != l.metric)
 			continue;
 		if (i < first)
 			return;
 		if (!g->line)
-			g->line = memory_new(d->n, sizeof(*g->line));
-		g->line[g->n++] = b;
-		g->low = fmin(g->low, b->low);
-		g->high = fmax(g->high, b->high);
+			g->line = memory_new(n, sizeof(*g->line));
+		g->line[g->n++] = l;
+		if (!l.series->present)
+			continue;
+		g->low = fmin(g->low, l.series->low);
+		g->high = fmax(g->high, l.series->high);
 	}
 	/* Begins at zero, unless that would squeeze the data into the last third. */
 	if (g->low > 0 && (g->low < g->high * 2 / 3 || g->high - g->low < g->high / 1000))
 		g->low = 0;
 }
 
-static void draw_groups(const struct plot_data *d, bool by_unit, const struct plot_style *style,
+static void draw_groups(const struct bins *b, bool by_unit, const struct plot_style *style,
 			void (*draw)(const struct group *g, struct buf *out), struct buf *out)
 {
-	for (size_t i = 0; i < d->n; i++) {
-		struct group g = { .data = d, .style = style, .low = INFINITY, .high = -INFINITY };
+	size_t n = (size_t)b->near.n + b->far.n;
 
-		gather(d, i, by_unit, &g);
+	for (size_t i = 0; i < n; i++) {
+		struct group g = { .bins = b, .style = style, .low = INFINITY, .high = -INFINITY };
+
+		gather(b, i, n, by_unit, &g);
 		if (g.n) {
 			buf_addstr(out, i ? "\n" : "");
 			draw(&g, out);
@@ -492,12 +562,12 @@ static void draw_groups(const struct plot_data *d, bool by_unit, const struct pl
 	}
 }
 
-void plot_lines(const struct plot_data *d, const struct plot_style *style, struct buf *out)
+void plot_lines(const struct bins *b, const struct plot_style *style, struct buf *out)
 {
-	draw_groups(d, true, style, draw_lines, out);
+	draw_groups(b, true, style, draw_lines, out);
 }
 
-void plot_heat(const struct plot_data *d, const struct plot_style *style, struct buf *out)
+void plot_heat(const struct bins *b, const struct plot_style *style, struct buf *out)
 {
-	draw_groups(d, false, style, draw_heat, out);
+	draw_groups(b, false, style, draw_heat, out);
 }

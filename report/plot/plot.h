@@ -1,7 +1,7 @@
 /* Pictures of series in a terminal, as text. */
 #pragma once
 
-#include "report/export/spark.h"
+#include "report/pipeline/bins.h"
 
 struct plot_style {
 	bool utf8, color;
@@ -10,6 +10,6 @@ struct plot_style {
 };
 
 /* Charts of lines, one below the other: metrics of one unit share one. */
-void plot_lines(const struct plot_data *d, const struct plot_style *style, struct buf *out);
+void plot_lines(const struct bins *b, const struct plot_style *style, struct buf *out);
 /* For each metric a map of places by time: each cell is the largest value of an interval in it. */
-void plot_heat(const struct plot_data *d, const struct plot_style *style, struct buf *out);
+void plot_heat(const struct bins *b, const struct plot_style *style, struct buf *out);

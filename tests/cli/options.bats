@@ -133,7 +133,7 @@ complete_words() {
 	[ "$status" -eq 0 ]
 	[ -z "$output" ] || { echo "run common/manual_options.py: $output"; return 1; }
 	# What is missing, wrong or left over would be named.
-	sed -i '/^\.It Fl -total/,/^One/d; s/Ns Ar SEC/Ns Ar NUM/; s/^\.It Fl -spark/.It Fl -gone\nNothing.\n&/' pmrep-show.1
+	sed -i '/^\.It Fl -total/,/^One/d; s/Ns Ar SEC/Ns Ar NUM/; s/^\.It Fl -since/.It Fl -gone\nNothing.\n&/' pmrep-show.1
 	run ! cmp pmrep-show.1 "$source/report/pmrep-show.1"
 	[ "$(python3 "$source/common/manual_options.py" "$bin" ./*.1)" = ./pmrep-show.1 ]
 	cmp pmrep-show.1 "$source/report/pmrep-show.1"

@@ -13,7 +13,7 @@ setup() {
 }
 
 # Every command that writes a file.
-writers=("show" "show --total --spark" "stat -x," "cut --since=0" "merge" "repair" "redact" "bundle" "html")
+writers=("show" "show --total" "stat -x," "cut --since=0" "merge" "repair" "redact" "bundle" "html")
 
 # Runs command $1 on r.pmr, with the output and further words that follow.
 writes() {

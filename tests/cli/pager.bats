@@ -77,47 +77,6 @@ terminal() {
 	"$bin/pmrep" show -S "$s" | { ! grep -q "^[0-9]* incident"; }
 }
 
-@test "as long as nothing is printed, a terminal shows how far a file is read" {
-	cat "$source"/samples/{loaded,loaded,loaded,loaded,loaded,loaded,loaded,loaded,loaded,loaded}.pmr >ten
-	for i in {1..3}; do cat ten; done >many.pmr
-	cat >stopped.py <<'END'
-"""stopped.py COMMAND...: on a terminal; it stands still with some of many.pmr read until the terminal shows something."""
-import glob, os, pty, re, signal, sys
-signal.alarm(60)
-pid, fd = pty.fork()
-if not pid:
-    os.execvp(sys.argv[1], sys.argv[1:])
-begun = False
-while not begun:
-    for path in glob.glob(f"/proc/{pid}/fd/*"):
-        try:
-            begun |= os.readlink(path).endswith("/many.pmr") and not re.search(r"pos:\s0\n", open(path.replace("/fd/", "/fdinfo/")).read())
-        except OSError:
-            pass
-os.kill(pid, signal.SIGSTOP)
-shown = b""
-while b"read" not in shown:
-    shown += os.read(fd, 4096)
-os.kill(pid, signal.SIGCONT)
-try:
-    while data := os.read(fd, 4096):
-        shown += data
-except OSError:
-    pass
-sys.stdout.buffer.write(shown)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-END
-	said=$'^\rmany.pmr: [0-9]+ % read.*\r\e\\[K'
-	# It is gone before the first line comes: behind a pager, and where only messages go to the terminal.
-	PMREP_PAGER='sed s/^/PAGER:/' python3 stopped.py "$bin/pmrep" check many.pmr >out
-	grep -Eq "${said}PAGER:many.pmr: good" out
-	python3 stopped.py "$bin/pmrep" cut -o copy.pmr many.pmr >out
-	grep -Eq "${said}pmrep cut: " out
-	python3 stopped.py sh -c "exec '$bin/pmrep' --format=csv many.pmr >table.csv" >out
-	grep -Eq "$said" out
-	[ "$(wc -l <table.csv)" -gt 1000 ]
-}
-
 @test "an interval of many CPUs is folded to those that stand out, on a terminal or with --top" {
 	PYTHONPATH=$source/tests/incidents /usr/bin/python3 -c 'import worlds; worlds.write("wide.pmr", "hog", 100, 96, 60, "quiet", 5)'
 	# The hog is on one CPU for a while; every other one is as ever.

@@ -46,7 +46,7 @@ static const char *const lines[] = {
 	"show --all -d --format=csv FILE",
 	"show --all -d --format=csv --layout=wide FILE",
 	"show -d --format=json FILE",
-	"show --total -d --spark FILE",
+	"show --total -d FILE",
 	"show --format=turbostat FILE",
 	"show --list FILE",
 	"show -D FILE",

@@ -101,12 +101,12 @@ static void put_header(struct builder *b, const char *text)
 
 /* ---- series ---- */
 
-static const struct html_series *series(const struct html_recording *r, const struct html_set *s, const char *metric,
+static const struct bins_series *series(const struct html_recording *r, const struct bins_set *s, const char *metric,
 					const char *label)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (!strcmp(r->metric[s->series[i].metric].name, metric) &&
-		    !strcmp(r->row[s->series[i].row].label, label))
+		if (!strcmp(r->bins.metric[s->series[i].metric].name, metric) &&
+		    !strcmp(r->bins.row[s->series[i].row].label, label))
 			return &s->series[i];
 	return NULL;
 }
@@ -117,7 +117,7 @@ static void in_time(void **state)
 	struct pipeline_config config = shown();
 	struct html_recording r;
 	struct builder b;
-	const struct html_series *x, *far, *level;
+	const struct bins_series *x, *far, *level;
 
 	(void)state;
 	begin(&b);
@@ -131,24 +131,25 @@ static void in_time(void **state)
 	event(&b, PM_EVENT_GONE, 15, PM_EVENT_KEY_INSTANCE, b.instance[PM_TASK][0], 0, 0);
 	event(&b, PM_EVENT_GONE, 16, PM_EVENT_KEY_INSTANCE, b.instance[PM_DEVICE][0], 0, 0);
 	collect(&r, &b, &config);
-	assert_true(r.duration_s == 20 && r.snapshots == 16 && r.intervals == 15);
-	assert_true(r.start_wall_ns == BUILDER_WALL_NS && r.lost_ticks == 5);
-	assert_true(r.near.width_s == 1 && r.far.width_s == 1 && r.near.used == 20 && r.far.used == 20);
-	x = series(&r, &r.near, "test.x", "system");
-	far = series(&r, &r.far, "test.x", "CPU 2");
-	assert_true(x && far && series(&r, &r.near, "test.x", "package 1"));
+	assert_true(r.bins.duration_s == 20 && r.snapshots == 16 && r.intervals == 15);
+	assert_true(r.bins.start_wall_ns == BUILDER_WALL_NS && r.lost_ticks == 5);
+	assert_true(r.bins.near.width_s == 1 && r.bins.far.width_s == 1 && r.bins.near.used == 20 &&
+		    r.bins.far.used == 20);
+	x = series(&r, &r.bins.near, "test.x", "system");
+	far = series(&r, &r.bins.far, "test.x", "CPU 2");
+	assert_true(x && far && series(&r, &r.bins.near, "test.x", "package 1"));
 	for (uint32_t k = 0; k < 20; k++) {
-		assert_true(html_buckets(&r.near, x)[k].weight == 1 && html_buckets(&r.near, x)[k].low == 36 &&
-			    html_buckets(&r.near, x)[k].high == 36);
-		assert_true(html_buckets(&r.far, far)[k].weight == 1 && html_buckets(&r.far, far)[k].low == 3 &&
-			    html_buckets(&r.far, far)[k].high == 3);
+		assert_true(bins_of(&r.bins.near, x)[k].weight == 1 && bins_of(&r.bins.near, x)[k].low == 36 &&
+			    bins_of(&r.bins.near, x)[k].high == 36);
+		assert_true(bins_of(&r.bins.far, far)[k].weight == 1 && bins_of(&r.bins.far, far)[k].low == 3 &&
+			    bins_of(&r.bins.far, far)[k].high == 3);
 	}
-	assert_true(x->present == 15 && !x->missing && !x->partial && x->weight == 20 && html_mean(x) == 36);
+	assert_true(x->present == 15 && !x->missing && !x->partial && x->weight == 20 && bins_mean(x) == 36);
 	/* Each metric of packages once, though two sheets have it. */
-	assert_int_equal(r.near.n + r.totals.n, r.n_metrics + 2);
+	assert_int_equal(r.bins.near.n + r.bins.totals.n, r.bins.n_metrics + 2);
 	/* What nobody asked for stands in the table of all only. */
-	level = series(&r, &r.totals, "test.level", "system");
-	assert_true(level && !r.totals.bucket && level->present == 15 && html_mean(level) == 7);
+	level = series(&r, &r.bins.totals, "test.level", "system");
+	assert_true(level && !r.bins.totals.bin && level->present == 15 && bins_mean(level) == 7);
 	assert_int_equal(r.n_events, 4);
 	assert_true(r.event[0].at_s == 3 && r.event[0].until_s == 3 && r.event[0].cpu == 2);
 	assert_true(r.event[1].at_s == 8 && r.event[1].until_s == 14 && r.event[1].cpu == PM_NONE);
@@ -187,8 +188,9 @@ static void lengths(void **state)
 		if (c[i].part)
 			config.since = (struct moment){ .kind = MOMENT_FROM_START, .ns = 1000000000 };
 		collect(&r, &b, &config);
-		if (r.near.width_s != c[i].near || r.far.width_s != c[i].far || r.duration_s != c[i].seconds)
-			fail_msg("%zu: %g %g %g", i, r.near.width_s, r.far.width_s, r.duration_s);
+		if (r.bins.near.width_s != c[i].near || r.bins.far.width_s != c[i].far ||
+		    r.bins.duration_s != c[i].seconds)
+			fail_msg("%zu: %g %g %g", i, r.bins.near.width_s, r.bins.far.width_s, r.bins.duration_s);
 		html_recording_release(&r);
 		selection_release(&config.selection);
 	}
@@ -205,12 +207,12 @@ static struct reading ramp(struct builder *b, const char *counter, const struct 
 	return (struct reading){ row * (row + 1) / 2 * (i->number + 1), 0 };
 }
 
-static void check_ramp(const struct html_set *s, const struct html_series *x, double factor)
+static void check_ramp(const struct bins_set *s, const struct bins_series *x, double factor)
 {
 	uint32_t width = (uint32_t)s->width_s;
 
 	for (uint32_t k = 0; k < s->used; k++) {
-		const struct spark_bin *b = &html_buckets(s, x)[k];
+		const struct bin *b = &bins_of(s, x)[k];
 		double first = k * width + 1, last = (k + 1) * width;
 
 		if (first > 300 && last < 400)
@@ -231,7 +233,7 @@ static void ramps(void **state)
 	(void)state;
 	for (int grown = 0; grown < 2; grown++) {
 		struct pipeline_config config = shown();
-		const struct html_series *x;
+		const struct bins_series *x;
 		struct html_recording r;
 		struct builder b;
 
@@ -243,11 +245,12 @@ static void ramps(void **state)
 		if (grown)
 			config.until = (struct moment){ .kind = MOMENT_FROM_START, .ns = UINT64_C(10000000000000) };
 		collect(&r, &b, &config);
-		assert_true(r.near.width_s == 2 && r.far.width_s == 4 && r.near.used == 1500 && r.far.used == 750);
-		x = series(&r, &r.near, "test.x", "system");
-		check_ramp(&r.near, x, 36);
+		assert_true(r.bins.near.width_s == 2 && r.bins.far.width_s == 4 && r.bins.near.used == 1500 &&
+			    r.bins.far.used == 750);
+		x = series(&r, &r.bins.near, "test.x", "system");
+		check_ramp(&r.bins.near, x, 36);
 		assert_true(x->present == 2899 && x->missing == 100 && x->reason == PM_REASON_ERRNO + 5);
-		check_ramp(&r.far, series(&r, &r.far, "test.x", "CPU 2"), 3);
+		check_ramp(&r.bins.far, series(&r, &r.bins.far, "test.x", "CPU 2"), 3);
 		html_recording_release(&r);
 		selection_release(&config.selection);
 	}
@@ -266,7 +269,7 @@ static void many_events(void **state)
 	for (int i = 0; i < HTML_EVENTS + 2; i++)
 		event(&b, PM_EVENT_MARKER, 1, 0, 0, 0, 0);
 	collect(&r, &b, &plain);
-	assert_true(r.n_events == HTML_EVENTS && r.more_events == 2 && r.start_wall_ns == 0);
+	assert_true(r.n_events == HTML_EVENTS && r.more_events == 2 && r.bins.start_wall_ns == 0);
 	assert_string_equal(r.fact[2].value, "2.000 s in 2 intervals");
 	html_recording_release(&r);
 	/* One snapshot has no interval, and its events have no time of their own. */

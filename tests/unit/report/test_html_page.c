@@ -20,7 +20,7 @@ static char *copy(const char *text)
 #define CAP    1024 /* buckets of a series */
 #define PLACES 40   /* metrics and rows */
 
-static void add_series(struct html_set *s, uint32_t metric, uint32_t row)
+static void add_series(struct bins_set *s, uint32_t metric, uint32_t row)
 {
 	s->cap = CAP;
 	s->width_s = s->width_s > 0 ? s->width_s : 1;
@@ -31,17 +31,17 @@ static void add_series(struct html_set *s, uint32_t metric, uint32_t row)
 		s->row[s->n_rows].room = PLACES;
 	}
 	s->series = realloc(s->series, (s->n + 1) * sizeof(*s->series));
-	s->bucket = realloc(s->bucket, (s->n + 1) * CAP * sizeof(*s->bucket));
-	assert_true(s->series && s->bucket);
-	s->series[s->n] = (struct html_series){ .metric = metric, .row = row };
-	memset(s->bucket + s->n * CAP, 0, CAP * sizeof(*s->bucket));
+	s->bin = realloc(s->bin, (s->n + 1) * CAP * sizeof(*s->bin));
+	assert_true(s->series && s->bin);
+	s->series[s->n] = (struct bins_series){ .metric = metric, .row = row };
+	memset(s->bin + s->n * CAP, 0, CAP * sizeof(*s->bin));
 	s->row[row].series[metric] = ++s->n;
 }
 
 /* A value for the next second; NONE: it is missing. */
-static void take_value(struct html_set *s, uint32_t place, uint32_t second, double v)
+static void take_value(struct bins_set *s, uint32_t place, uint32_t second, double v)
 {
-	struct html_series *x = &s->series[place];
+	struct bins_series *x = &s->series[place];
 	uint32_t at = (uint32_t)(second / s->width_s);
 
 	s->used = s->used > at ? s->used : at + 1;
@@ -55,10 +55,10 @@ static void take_value(struct html_set *s, uint32_t place, uint32_t second, doub
 	x->sum += v;
 	x->weight++;
 	x->present++;
-	spark_join(&html_buckets(s, x)[at], &(struct spark_bin){ (float)v, (float)v, (float)v, 1 });
+	bin_join(&bins_of(s, x)[at], &(struct bin){ (float)v, (float)v, (float)v, 1 });
 }
 
-static void take(struct html_set *s, const double (*v)[SECONDS])
+static void take(struct bins_set *s, const double (*v)[SECONDS])
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < SECONDS; k++)
@@ -67,7 +67,7 @@ static void take(struct html_set *s, const double (*v)[SECONDS])
 
 static void begin(struct html_recording *r, const char *path)
 {
-	static const struct html_metric metrics[METRICS] = {
+	static const struct bins_metric metrics[METRICS] = {
 		[UTIL] = { "util", "util%", "%", "how busy", 1, true },
 		[FORKS] = { "forks", "forks/s", "1", "", 0, true },
 		[STILL] = { "still", "still", "W", "<power>", 0, true },
@@ -75,7 +75,7 @@ static void begin(struct html_recording *r, const char *path)
 		[NOWHERE] = { "nowhere", "nowhere", "W", "", 0, true },
 		[TOTAL] = { "total", "total", "W", "", 0, false },
 	};
-	static const struct html_row rows[ROWS] = {
+	static const struct bins_row rows[ROWS] = {
 		[SYSTEM] = { "system", "", PM_SYSTEM, PM_NONE, PM_NONE, false },
 		[PACKAGE] = { "package 0", "", PM_PACKAGE, 0, PM_NONE, false },
 		[CPU] = { "CPU 0", "package 0", PM_CPU, 0, 0, true },
@@ -85,32 +85,32 @@ static void begin(struct html_recording *r, const char *path)
 						{ NONE, NONE, NONE, NONE }, { 123456, 123456, 123456, 200000 } };
 
 	*r = (struct html_recording){
-		.path = copy(path), .host = copy("box"), .interval_s = 1, .duration_s = SECONDS, .snapshots = 5
+		.path = copy(path), .host = copy("box"), .interval_s = 1, .bins.duration_s = SECONDS, .snapshots = 5
 	};
-	r->n_metrics = METRICS;
-	r->metric = calloc(METRICS, sizeof(*r->metric));
-	r->n_rows = ROWS;
-	r->row = calloc(ROWS, sizeof(*r->row));
-	assert_true(r->metric && r->row);
+	r->bins.n_metrics = METRICS;
+	r->bins.metric = calloc(METRICS, sizeof(*r->bins.metric));
+	r->bins.n_rows = ROWS;
+	r->bins.row = calloc(ROWS, sizeof(*r->bins.row));
+	assert_true(r->bins.metric && r->bins.row);
 	for (uint32_t i = 0; i < METRICS; i++) {
-		r->metric[i] = metrics[i];
-		r->metric[i].name = copy(metrics[i].name);
-		r->metric[i].display = copy(metrics[i].display);
-		r->metric[i].unit = copy(metrics[i].unit);
-		r->metric[i].help = copy(metrics[i].help);
+		r->bins.metric[i] = metrics[i];
+		r->bins.metric[i].name = copy(metrics[i].name);
+		r->bins.metric[i].display = copy(metrics[i].display);
+		r->bins.metric[i].unit = copy(metrics[i].unit);
+		r->bins.metric[i].help = copy(metrics[i].help);
 	}
 	for (uint32_t i = 0; i < ROWS; i++) {
-		r->row[i] = rows[i];
-		r->row[i].label = copy(rows[i].label);
-		r->row[i].place = copy(rows[i].place);
+		r->bins.row[i] = rows[i];
+		r->bins.row[i].label = copy(rows[i].label);
+		r->bins.row[i].place = copy(rows[i].place);
 	}
-	add_series(&r->near, UTIL, SYSTEM);
-	add_series(&r->near, UTIL, PACKAGE);
-	add_series(&r->near, UTIL, CPU);
-	add_series(&r->near, STILL, SYSTEM);
-	add_series(&r->near, BROKEN, SYSTEM);
-	add_series(&r->near, FORKS, SYSTEM);
-	take(&r->near, near);
+	add_series(&r->bins.near, UTIL, SYSTEM);
+	add_series(&r->bins.near, UTIL, PACKAGE);
+	add_series(&r->bins.near, UTIL, CPU);
+	add_series(&r->bins.near, STILL, SYSTEM);
+	add_series(&r->bins.near, BROKEN, SYSTEM);
+	add_series(&r->bins.near, FORKS, SYSTEM);
+	take(&r->bins.near, near);
 }
 
 static struct html_page page_of(const struct html_recording *r, size_t n)
@@ -163,12 +163,12 @@ static void summary(void **state)
 	    "nowhere", "CPU 0", "total");
 	p.metrics = FORKS;
 	HAS("summary", &p, "util%", NULL, "forks");
-	r.near.n = 0;
+	r.bins.near.n = 0;
 	HAS("summary", &p, "No metric", NULL, "<table");
-	r.near.n = 6;
+	r.bins.near.n = 6;
 	/* The system and eight packages have columns; of others it is said that they have none. */
-	r.row = realloc(r.row, (ROWS + 9) * sizeof(*r.row));
-	assert_non_null(r.row);
+	r.bins.row = realloc(r.bins.row, (ROWS + 9) * sizeof(*r.bins.row));
+	assert_non_null(r.bins.row);
 	for (uint32_t n = 1; n <= 9; n++) {
 		static const char *const hint[] = {
 			[8] = ">1 more package without a column", [9] = ">2 more packages"
@@ -177,7 +177,8 @@ static void summary(void **state)
 
 		snprintf(label, sizeof(label), "scope=colgroup>package %u</th>", n > 7 ? 7 : n);
 		snprintf(name, sizeof(name), "package %u", n);
-		r.row[r.n_rows++] = (struct html_row){ copy(name), copy(""), PM_PACKAGE, n, PM_NONE, false };
+		r.bins.row[r.bins.n_rows++] =
+			(struct bins_row){ copy(name), copy(""), PM_PACKAGE, n, PM_NONE, false };
 		HAS("summary", &p, label, n > 7 ? hint[n] : "</table>", NULL,
 		    n > 7 ? "package 8</th>" : "without a column");
 	}
@@ -270,16 +271,16 @@ static uint32_t count(const char *text, const char *word)
 /* A recording of n values, `together` of them in a bucket, a second each. */
 static void begin_line(struct html_recording *r, const double *v, uint32_t n, uint32_t together)
 {
-	*r = (struct html_recording){ .path = copy("x"), .duration_s = n, .n_metrics = 1, .n_rows = 1 };
-	r->metric = calloc(1, sizeof(*r->metric));
-	r->row = calloc(1, sizeof(*r->row));
-	assert_true(r->metric && r->row);
-	*r->metric = (struct html_metric){ copy("x"), copy("x"), copy("W"), copy(""), 1, true };
-	*r->row = (struct html_row){ copy("system"), copy(""), PM_SYSTEM, PM_NONE, PM_NONE, false };
-	r->near.width_s = together;
-	add_series(&r->near, 0, 0);
+	*r = (struct html_recording){ .path = copy("x"), .bins = { .duration_s = n, .n_metrics = 1, .n_rows = 1 } };
+	r->bins.metric = calloc(1, sizeof(*r->bins.metric));
+	r->bins.row = calloc(1, sizeof(*r->bins.row));
+	assert_true(r->bins.metric && r->bins.row);
+	*r->bins.metric = (struct bins_metric){ copy("x"), copy("x"), copy("W"), copy(""), 1, true };
+	*r->bins.row = (struct bins_row){ copy("system"), copy(""), PM_SYSTEM, PM_NONE, PM_NONE, false };
+	r->bins.near.width_s = together;
+	add_series(&r->bins.near, 0, 0);
 	for (uint32_t k = 0; k < n; k++)
-		take_value(&r->near, 0, k, v[k]);
+		take_value(&r->bins.near, 0, k, v[k]);
 }
 
 /* The line in the only tile of n recordings. */
@@ -334,7 +335,7 @@ static void lines(void **state)
 		SCOPED(buf_release) struct buf out = BUF_INIT;
 
 		begin_line(r, c[i].v, c[i].n, c[i].together);
-		r->duration_s = c[i].seconds;
+		r->bins.duration_s = c[i].seconds;
 		put_line(r, 1, &out);
 		if (!strstr(buf_str(&out), c[i].path))
 			fail_msg("%zu: %s", i, buf_str(&out));
@@ -369,24 +370,24 @@ static void fill(struct html_recording *r)
 	enum { NEAR = 40, FAR = 30, POINTS = 1000 };
 
 	begin(r, "/x/a.pmr");
-	r->near.n = 0;
-	memset(r->near.row[0].series, 0, PLACES * sizeof(uint32_t));
+	r->bins.near.n = 0;
+	memset(r->bins.near.row[0].series, 0, PLACES * sizeof(uint32_t));
 	for (uint32_t i = 0; i < NEAR; i++)
-		add_series(&r->near, i % METRICS, i / METRICS);
+		add_series(&r->bins.near, i % METRICS, i / METRICS);
 	for (uint32_t i = 0; i < FAR; i++)
-		add_series(&r->far, UTIL, i);
-	r->n_rows = NEAR;
-	r->row = realloc(r->row, NEAR * sizeof(*r->row));
-	assert_non_null(r->row);
+		add_series(&r->bins.far, UTIL, i);
+	r->bins.n_rows = NEAR;
+	r->bins.row = realloc(r->bins.row, NEAR * sizeof(*r->bins.row));
+	assert_non_null(r->bins.row);
 	for (uint32_t i = ROWS; i < NEAR; i++)
-		r->row[i] = (struct html_row){ copy("CPU"), copy(""), PM_CPU, 0, i, true };
+		r->bins.row[i] = (struct bins_row){ copy("CPU"), copy(""), PM_CPU, 0, i, true };
 	for (uint32_t k = 0; k < POINTS; k++) {
 		for (uint32_t i = 0; i < NEAR; i++)
-			take_value(&r->near, i, k, k % (i + 2));
+			take_value(&r->bins.near, i, k, k % (i + 2));
 		for (uint32_t i = 0; i < FAR; i++)
-			take_value(&r->far, i, k, k % (i + 2));
+			take_value(&r->bins.far, i, k, k % (i + 2));
 	}
-	r->duration_s = POINTS;
+	r->bins.duration_s = POINTS;
 }
 
 static int write_page_to(const char *path, struct html_page *p, const struct html_recording *r, uint64_t max,

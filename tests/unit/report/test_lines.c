@@ -274,9 +274,6 @@ static const struct {
 	/* ---- more of show ---- */
 	{ { "rows=9" }, cmd_show, "--when=bench.level>15", 0, { "2026-09-21T14:13:28.000000000Z\n" } },
 	{ { "rows=9" }, cmd_show, "--when=irq>8001 @ @", 2, { "--when takes one recording\n" } },
-	{ { "rows=9" }, cmd_show, "--spark --show=irq,bench.level -S", 0, { " bench.level\n", "        11.25 " } },
-	{ { "rows=9" }, cmd_show, "--spark --every=2", 2, { "--spark needs --total and a table\n" } },
-	{ { "rows=9" }, cmd_show, "--spark --format=csv", 2, { "--spark needs --total and a table\n" } },
 	{ { "rows=9" }, cmd_show, "--thresholds", 2, { "--thresholds needs --format=csv or json; tables use colors\n" } },
 	{ { "rows=9" }, cmd_show, "--show=irq --per-cgroup", 0, { ": no cgroup was recorded; pmrep list instances shows what was\n" } },
 	{ { "rows=9" }, cmd_show, "--show=irq --per-package --quiet --since=90", 0, { ": nothing to show: " } },

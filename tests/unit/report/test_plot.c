@@ -20,7 +20,7 @@ static const struct {
 	/* 16 dots from 0 to 10: 1 is the third of them, 10 the highest. Cell 8 of 16 begins at 4 s. */
 	{ "-c 0 --height=4",
 	  "test.x  CPU 0: min 1.000, mean 5.500, max 10.00 1/s\n"
-	  "10 +        |'''''''\n 5 +        |\n   |        |\n 0 +--------\"\n"
+	  "10 +        |'''''''\n 5 +        |\n   |        |\n 0 +--------'\n"
 	  "   ++---------+-----\n    0         5 s\n" },
 	/* To 20: 1 and 10 are the second and ninth dot, 2 and 20 the third and last. The first of equal ones is seen. */
 	{ "-c 0,1 --height=4",
@@ -49,8 +49,8 @@ static const struct {
 	{ 20, 0, "-c 0 --height=4 --width=40", "\n     0:00         1:00         2:00\n" },
 	{ 5, 0, "-c 0 --height=4 --width=20", "\n  ++-------+-------+\n   0       20   40 s\n" },
 	{ 80, 0, "-c 0 --height=4 --width=500", " 9:40            10:00          10:20    10:40\n" },
-	{ 1, 4, "--heatmap --per-core --height=2", "package 0 core 0-1 |" },
-	{ 1, 3, "--heatmap --per-core --height=2", "\npackage 0 core 1-package 1 core 0 |" },
+	{ 1, 4, "--heatmap --per-core --height=2", "core 0 of package 0-core 1 of package 0 |" },
+	{ 1, 3, "--heatmap --per-core --height=2", "\ncore 1 of package 0-core 0 of package 1 |" },
 };
 /* clang-format on */
 
@@ -117,27 +117,43 @@ struct made {
 	bool no_mean;
 };
 
-static void make(struct plot_data *d, const struct made *line, size_t n, double seconds)
+/* A quarter of the time is a bin. */
+static void make(struct bins *b, const struct made *line, size_t n, double seconds)
 {
-	uint64_t part = (uint64_t)(seconds * 250000000);
+	struct bins_set *set = &b->near;
 
-	plot_data_init(d, 64);
+	*b = (struct bins){ .duration_s = seconds };
+	*set = (struct bins_set){ .cap = 4, .used = 4, .width_s = seconds / 4, .n = (uint32_t)n };
+	set->series = calloc(n, sizeof(*set->series));
+	set->bin = calloc(4 * n, sizeof(*set->bin));
+	b->metric = calloc(n, sizeof(*b->metric));
+	b->row = calloc(n, sizeof(*b->row));
+	assert_true(set->series && set->bin && b->metric && b->row);
 	for (size_t i = 0; i < n; i++) {
-		struct plot_line *l;
-		uint32_t at;
+		struct bins_series *x = &set->series[i];
+		uint32_t metric = 0;
 
-		at = plot_data_line(d, line[i].metric, line[i].unit, line[i].place);
-		assert_int_equal(at, i);
-		l = &d->line[i];
-		for (uint64_t k = 0; k < 4; k++) {
+		while (metric < b->n_metrics && strcmp(b->metric[metric].name, line[i].metric))
+			metric++;
+		if (metric == b->n_metrics)
+			b->metric[b->n_metrics++] = (struct bins_metric){ .name = strdup(line[i].metric),
+									  .display = strdup(line[i].metric),
+									  .unit = strdup(line[i].unit) };
+		b->row[b->n_rows++] = (struct bins_row){ .label = strdup(*line[i].place ? line[i].place : "system"),
+							 .kind = *line[i].place ? PM_DEVICE : PM_SYSTEM };
+		*x = (struct bins_series){ .metric = metric, .row = (uint32_t)i, .low = INFINITY, .high = -INFINITY };
+		x->totalled = line[i].no_mean;
+		for (uint32_t k = 0; k < 4; k++) {
 			double v = line[i].v[k];
 
-			plot_data_reach(d, 1 + k * part, 1 + (k + 1) * part);
 			if (isnan(v))
 				continue;
-			plot_data_take(d, l, 1 + k * part, 1 + (k + 1) * part, v);
-			l->sum += line[i].no_mean ? 0 : v;
-			l->weight += !line[i].no_mean;
+			set->bin[4 * i + k] = (struct bin){ (float)v, (float)v, (float)v, 1 };
+			x->low = fmin(x->low, v);
+			x->high = fmax(x->high, v);
+			x->sum += v;
+			x->weight++;
+			x->present++;
 		}
 	}
 }
@@ -194,7 +210,7 @@ static const struct {
 	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { -4, -4, -4, 3 }, false }, { 0 }, { 0 } }, { " 5 +", "\n-5 +" } },
 	/* What rises is connected, what comes after a gap is not. */
 	{ false, { 0 }, { 20, 4 }, 4, { { "a", "1", "", { 1, 9, NAN, 1 }, false }, { 0 }, { 0 } },
-	  { "\n10 +    ", "\n 5 +    |\n   |    |\n 0 +----\"      " } },
+	  { "\n10 +    ", "\n 5 +    |\n   |    |\n 0 +----'      " } },
 	/* Maps: by metric, the largest value of rows that share one, and labels that are cut off at 40. */
 	{ true, { 0 }, { 60, 4 }, 4,
 	  { { "m", "W", "", { 0, 8, NAN, NAN }, false }, { "m", "W", LONG40, { 8, 8, 8, 8 }, false }, { "n", "W", "x",
@@ -238,7 +254,7 @@ static void by_hand(void **state)
 	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++) {
 		SCOPED(buf_release) struct buf out = BUF_INIT;
 		struct plot_style style = charts[i].style;
-		struct plot_data d;
+		struct bins d;
 		size_t n = 0;
 
 		style.width = charts[i].size[0];
@@ -249,12 +265,12 @@ static void by_hand(void **state)
 		make(&d, charts[i].line, n, charts[i].seconds);
 		(charts[i].heat ? plot_heat : plot_lines)(&d, &style, &out);
 		check(&out, charts[i].part, i);
-		plot_data_release(&d);
+		bins_release(&d);
 	}
 	/* A legend names so many lines and no more. */
 	for (size_t n = 24; n <= 26; n++) {
 		SCOPED(buf_release) struct buf out = BUF_INIT;
-		struct plot_data d;
+		struct bins d;
 		const char *more =
 			n == 25 ? "\nand 1 more; --heatmap shows all\n" : "\nand 2 more; --heatmap shows all\n";
 
@@ -265,7 +281,7 @@ static void by_hand(void **state)
 		check(&out, (const char *const[PARTS]){ "* a  a: min", "\nn a  x: min", n == 24 ? NULL : more }, n);
 		assert_int_equal(strstr(buf_str(&out), "more;") != NULL, n > 24);
 		assert_null(strstr(buf_str(&out), "\np a"));
-		plot_data_release(&d);
+		bins_release(&d);
 	}
 }
 

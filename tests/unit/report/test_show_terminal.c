@@ -13,7 +13,7 @@ enum { EVERYTHING, NO_OUTPUT, NO_MESSAGES };
 
 /* What a command does around its output: whether there is a pager, the width behind it and that of the terminal, and whether ^C
  * is ignored. */
-static void command(int closed, bool watch, bool saves)
+static void command(int closed)
 {
 	int none = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct sigaction was;
@@ -23,7 +23,7 @@ static void command(int closed, bool watch, bool saves)
 		dup2(none, STDOUT_FILENO);
 	if (closed == NO_MESSAGES)
 		dup2(none, STDERR_FILENO);
-	started = pager_start(!watch, saves);
+	started = pager_start(true);
 	sigaction(SIGINT, NULL, &was);
 	fprintf(closed == NO_OUTPUT ? stderr : stdout, "%d %u %u %d\n", started, pager_width(),
 		cmd_width(closed == NO_OUTPUT ? STDERR_FILENO : STDOUT_FILENO), was.sa_handler == SIG_IGN);
@@ -38,26 +38,18 @@ static void command(int closed, bool watch, bool saves)
 static const struct {
 	const char *ours, *pager, *term, *less;
 	int closed;
-	bool watch, saves;
 	const char *out;
 } cases[] = {
-	{ NULL, "sed s/^/P:/", "xterm", NULL, EVERYTHING, false, false, "P:1 61 61 1\nP:said 0\n" },
-	{ "sed s/^/O:/", "sed s/^/P:/", "xterm", NULL, EVERYTHING, false, false, "O:1 61 61 1\nO:said 0\n" },
-	{ "sed s/^/O:/", NULL, "xterm", NULL, NO_MESSAGES, false, false, "O:1 61 61 1\n" },
-	{ "cat; echo $LESS", NULL, "xterm", NULL, EVERYTHING, false, false, "1 61 61 1\nsaid 0\nFRSX\n" },
-	{ "cat; echo $LESS", NULL, "xterm", "M", EVERYTHING, false, false, "1 61 61 1\nsaid 0\nM\n" },
-	{ "", "sed s/^/P:/", "xterm", NULL, EVERYTHING, false, false, "0 0 61 0\nsaid 1\n" },
-	{ "cat", "sed s/^/P:/", "xterm", NULL, EVERYTHING, false, false, "0 0 61 0\nsaid 1\n" },
-	{ NULL, "sed s/^/P:/", "dumb", NULL, EVERYTHING, false, false, "0 0 61 0\nsaid 1\n" },
-	{ NULL, "sed s/^/P:/", NULL, NULL, EVERYTHING, false, false, "0 0 61 0\nsaid 1\n" },
-	{ NULL, "sed s/^/P:/", "xterm", NULL, NO_OUTPUT, false, false, "0 0 61 0\nsaid 1\n" },
-	/* What waits for output passes messages on, if a command saves what it makes. */
-	{ NULL, NULL, "xterm", NULL, EVERYTHING, true, true, "0 0 61 0\nsaid 0\n" },
-	{ NULL, NULL, "xterm", NULL, EVERYTHING, true, false, "0 0 61 0\nsaid 1\n" },
-	{ NULL, NULL, "dumb", NULL, EVERYTHING, true, true, "0 0 61 0\nsaid 1\n" },
-	{ NULL, NULL, NULL, NULL, EVERYTHING, true, true, "0 0 61 0\nsaid 1\n" },
-	{ NULL, NULL, "xterm", NULL, NO_OUTPUT, true, false, "0 0 61 0\nsaid 1\n" },
-	{ NULL, NULL, "xterm", NULL, NO_MESSAGES, true, true, "0 0 61 0\n" },
+	{ NULL, "sed s/^/P:/", "xterm", NULL, EVERYTHING, "P:1 61 61 1\nP:said 0\n" },
+	{ "sed s/^/O:/", "sed s/^/P:/", "xterm", NULL, EVERYTHING, "O:1 61 61 1\nO:said 0\n" },
+	{ "sed s/^/O:/", NULL, "xterm", NULL, NO_MESSAGES, "O:1 61 61 1\n" },
+	{ "cat; echo $LESS", NULL, "xterm", NULL, EVERYTHING, "1 61 61 1\nsaid 0\nFRSX\n" },
+	{ "cat; echo $LESS", NULL, "xterm", "M", EVERYTHING, "1 61 61 1\nsaid 0\nM\n" },
+	{ "", "sed s/^/P:/", "xterm", NULL, EVERYTHING, "0 0 61 0\nsaid 1\n" },
+	{ "cat", "sed s/^/P:/", "xterm", NULL, EVERYTHING, "0 0 61 0\nsaid 1\n" },
+	{ NULL, "sed s/^/P:/", "dumb", NULL, EVERYTHING, "0 0 61 0\nsaid 1\n" },
+	{ NULL, "sed s/^/P:/", NULL, NULL, EVERYTHING, "0 0 61 0\nsaid 1\n" },
+	{ NULL, "sed s/^/P:/", "xterm", NULL, NO_OUTPUT, "0 0 61 0\nsaid 1\n" },
 };
 /* clang-format on */
 
@@ -115,8 +107,8 @@ static void paged(const void *ctx)
 	set("TERM", cases[i].term);
 	set("LESS", cases[i].less);
 	/* Of another pager. */
-	set("PMREP_PAGER_WIDTH", cases[i].watch ? NULL : "99");
-	command(cases[i].closed, cases[i].watch, cases[i].saves);
+	set("PMREP_PAGER_WIDTH", "99");
+	command(cases[i].closed);
 }
 
 static void terminal(void **state)
