@@ -1,5 +1,5 @@
-/* What redaction remembers: pseudonyms and shifts, in a file that gives two redactions the same and can undo them; and
- * what is to be found again in texts. */
+/* What redaction remembers: pseudonyms and shifts, in a file that gives two redactions the same and can undo them;
+ * and what is to be found again in texts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

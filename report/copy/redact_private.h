@@ -1,4 +1,4 @@
-/* How the parts of redaction fit together: redact_map.c remembers pseudonyms, shifts and what is to be found again. */
+/* What redact_map.c remembers for redact.c: pseudonyms, shifts, and what is to be found again. */
 #pragma once
 
 #include "common/memory.h"
