@@ -9,14 +9,12 @@
 #include "common/file.h"
 #include "common/memory.h"
 #include "common/names.h"
-#include "common/number.h"
 #include "common/options.h"
 #include "common/options_table.h"
 #include "common/parse.h"
 #include "common/table.h"
 #include "report/cmd.h"
 #include "report/export/exporter.h"
-#include "report/export/when.h"
 #include "report/incident/incident.h"
 #include "report/info/dump.h"
 #include "report/info/info.h"
@@ -39,7 +37,6 @@ struct show_options {
 	unsigned form;                 /* --format: index of exporters */
 	const struct sink_ops *format; /* this one */
 	const char *out;               /* NULL or "-": stdout */
-	const char *when;              /* NULL, or an expression that is waited for */
 	const char *output_dir;        /* NULL, or where each recording gets a file */
 	unsigned overwrite;            /* OUTFILE_OVERWRITE or 0 */
 	enum pm_kind per;              /* --per-LEVEL; PM_KINDS: none was requested */
@@ -397,8 +394,6 @@ static bool makes_sense(struct show_options *o)
 		 (!o->format->columns || o->export.layout == EXPORT_WIDE || o->export.thresholds))
 		cmd_complain(NAME,
 			     "--columns needs --format=csv or json with --layout=long, and excludes --thresholds");
-	else if (o->when && o->n_files > 1)
-		cmd_complain(NAME, "--when takes one recording");
 	else if (o->output_dir && o->out)
 		cmd_complain(NAME,
 			     "--out writes one file, --output-dir one for each recording; give only one of them");
@@ -447,41 +442,6 @@ static int show_into(struct show_options *o, const struct options_common *common
 	exporter_release(&x);
 	if (outfile_end(&out, status == EXIT_TROUBLE ? -ECANCELED : 0, &e) && status != EXIT_TROUBLE)
 		status = cmd_fail(NAME, &e);
-	return status;
-}
-
-/* Reads, or follows, until the expression is true, and prints the time. */
-static int wait_for(struct show_options *o)
-{
-	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
-	struct pipeline_config config = o->pipeline;
-	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
-	SCOPED(buf_release) struct buf out = BUF_INIT;
-	struct error e = { 0 };
-	SCOPED(follow_release) struct follow follow = { .watch = -1 };
-	SCOPED(when_release) struct when w;
-	char text[NUMBER_MAX];
-	int err = when_init(&w, o->when, &config.selection, &e), status = EXIT_NEGATIVE;
-
-	/* The options own the words again. */
-	o->pipeline.selection = config.selection;
-	if (err)
-		error_prefix(&e, "--when");
-	cmd_follow(&config, &follow, o->file[0], o->follow);
-	config.sheet =
-		(struct sheet_config){ .per = PM_SYSTEM, .only_per = true, .summary = true, .summary_only = true };
-	if (!err)
-		err = input_open(&reader, o->file[0], config.wait != NULL, &e);
-	if (!err)
-		err = pipeline_run(&config, reader, &w.sink, &result, &e);
-	if (w.met) {
-		buf_add(&out, text, number_time(text, (uint64_t)w.at.wall_ns, 0));
-		buf_addch(&out, '\n');
-		cmd_write(&out);
-		status = EXIT_GOOD;
-	} else if (err) {
-		status = cmd_fail(NAME, &e);
-	}
 	return status;
 }
 
@@ -553,8 +513,6 @@ static int show(struct show_options *o, const struct options_common *common)
 
 	if (!makes_sense(o))
 		return EXIT_TROUBLE;
-	if (o->when)
-		return wait_for(o);
 	all = o->output_dir ? show_each(o, common) : show_into(o, common, o->out ? o->out : "-", o->file, o->n_files);
 	if (all == EXIT_GOOD)
 		hint(o, common);

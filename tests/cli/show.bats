@@ -371,23 +371,6 @@ machine() {
 	run -2 show "$file" --width=broad
 }
 
-@test "--when: silent until an expression over metrics is true" {
-	s=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples
-	run -0 --separate-stderr "$bin/pmrep" --when='util > 90' "$s/loaded.pmr"
-	[[ $output == 2026-* ]]
-	run -1 --separate-stderr "$bin/pmrep" --when='util > 90 & irq > 0' "$s/idle.pmr"
-	[ -z "$output$stderr" ]
-	run -2 --separate-stderr "$bin/pmrep" --when='utl > 90' "$s/idle.pmr"
-	[[ $stderr == *"did you mean 'util'"* ]]
-	run -2 --separate-stderr "$bin/pmrep" --when='util >' "$s/idle.pmr"
-	[[ $stderr == *"--when: column"* ]]
-	# While it is recorded, and the recorder goes on.
-	begin -q -i 50ms --sources=stat -o live.pmr
-	run -0 timeout 60 "$bin/pmrep" --follow --when='util < 101' live.pmr
-	say stop
-	wait "$pid"
-}
-
 @test "rows of a kind that a recording has none of are named" {
 	run --separate-stderr -0 "$bin/pmrep" --per-task --total "$BATS_TEST_DIRNAME/../../samples/idle.pmr"
 	[[ $stderr == *"no task was recorded"* ]]

@@ -55,7 +55,6 @@ static const char *const lines[] = {
 	"show --per-cgroup --every=0.3 FILE",
 	"show --per-task --all FILE",
 	"show --since=-1 --until=1 FILE",
-	"show --when=util>200 FILE",
 	"show --all -d --per-cpu --format=parquet -o OUT FILE",
 	"show --all -d --format=perfetto -o OUT FILE",
 	"show --all -d --format=openmetrics -o OUT FILE",
