@@ -16,7 +16,7 @@ enum { LABEL = EXPORT_ALL_COLUMNS, VERDICT, STATUS_COVERAGE };
 #define AHEAD        4  /* cells whose values are fetched while others are printed */
 #define WIDE_ENOUGH  64 /* bytes that a value takes in a row, at most */
 
-enum scope { OF_INTERVAL, OF_PLACE, OF_METRIC, OF_VALUE, OF_ALL };
+enum scope { OF_ALL, OF_INTERVAL, OF_PLACE, OF_METRIC, OF_VALUE };
 
 struct column {
 	char *name; /* owned */
@@ -80,9 +80,11 @@ static enum scope scope_of(int which)
 		return OF_PLACE;
 	if (which == EXPORT_METRIC || which == EXPORT_UNIT)
 		return OF_METRIC;
+	if (which == EXPORT_RUN || which == EXPORT_TIME || which == EXPORT_DURATION || which == EXPORT_ELAPSED)
+		return OF_INTERVAL;
 	return which == EXPORT_VALUE || which == EXPORT_STATUS || which == EXPORT_COVERAGE || which == VERDICT ?
 		       OF_VALUE :
-		       OF_INTERVAL;
+		       OF_ALL;
 }
 
 static void add_column(struct rows *r, const char *name, int which)
