@@ -102,7 +102,7 @@ static int one_file(const void *input, const char *path, const struct options_co
 	/* It is read more than once. */
 	if (spool_open(&source, path, SPOOL_TWICE, &e))
 		return cmd_fail(spec.name, &e);
-	if (incidents_find(&found, source.path, source.name, &a->config, NULL, &e))
+	if (incidents_find(&found, source.path, source.name, &a->config, &e))
 		return cmd_fail(spec.name, &e);
 	n = a->top == TOP_UNSAID ? a->format == FORMAT_JSON ? found.n : TOP : a->top ? a->top : found.n;
 	n = n < found.n ? n : found.n;

@@ -141,7 +141,8 @@ static int plot_shape(struct sink *sink, const struct sheet *s, size_t n)
 	const struct plotting *o = (const struct plotting *)sink;
 	bool whole = o->pipeline.since.kind == MOMENT_NONE && o->pipeline.until.kind == MOMENT_NONE;
 
-	bins_shape(&((struct plotting *)sink)->bins, sink, s, n, n, whole);
+	bins_shape(&((struct plotting *)sink)->bins, sink, s, n,
+		   &(struct bins_view){ .n_charted = n, .whole = whole });
 	return 0;
 }
 
@@ -153,7 +154,7 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 
 static int plot_totals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
 {
-	bins_totals(&((struct plotting *)sink)->bins, s, 1, 1, interval, n);
+	bins_totals(&((struct plotting *)sink)->bins, s, 1, interval, n);
 	return 0;
 }
 

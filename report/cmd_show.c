@@ -498,7 +498,7 @@ static void hint(const struct show_options *o, const struct options_common *comm
 	if (o->n_files != 1 || o->quiet || !show_spec.paged(o) || !(common->paged || isatty(STDOUT_FILENO)) ||
 	    stat(o->file[0], &st) || !S_ISREG(st.st_mode) || st.st_size > HINT_BYTES)
 		return;
-	if (!incidents_find(&found, o->file[0], o->file[0], &o->pipeline, NULL, &e) && found.n) {
+	if (!incidents_find(&found, o->file[0], o->file[0], &o->pipeline, &e) && found.n) {
 		buf_printf(&line, "\n%u incident%s, the first ", found.n, plural(found.n));
 		incident_put_time(&found, &found.incident[0], &line);
 		buf_printf(&line, ": pmrep incidents %s\n", o->file[0]);

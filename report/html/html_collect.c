@@ -13,10 +13,10 @@ struct collect {
 	struct html_recording *r;
 	const struct pipeline_config *config;
 	const struct places *places;
-	bool along;                 /* it is read while incidents are looked for, */
-	bool later;                 /* which has to be done before: they may concern metrics that are not shown */
-	bool *charted, *others;     /* owned: metrics that are charted, and those that are not */
-	size_t n_sheets, n_charted; /* what is not charted is in the last sheet, if it is one more */
+	struct sink *search; /* owned: finds incidents in the same numbers */
+	/* Owned, by metric: what has bins; of that what is not shown; the others. */
+	bool *charted, *few, *others;
+	size_t n_sheets, n_charted; /* the others are in the last sheet, if it is one more */
 	size_t damages;             /* that have become events */
 	uint32_t placed_events;     /* whose times are seconds from the start */
 };
@@ -38,27 +38,39 @@ void html_recording_release(struct html_recording *r)
 	*r = (struct html_recording){ 0 };
 }
 
+static void forget_plan(struct collect *c)
+{
+	free(c->charted);
+	free(c->few);
+	free(c->others);
+}
+
+/* Incidents are looked for in metrics that are not shown, too. */
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	static const struct sheet_config system_only = { .per = PM_SYSTEM, .summary = true, .summary_only = true };
 	struct collect *c = (struct collect *)sink;
+	const bool *wanted;
 	bool any = false;
+	int err = c->search->ops->plan(c->search, plan);
 
+	if (err)
+		return err;
 	c->places = plan->places;
-	free(c->others);
-	free(c->charted);
-	c->others = memory_new(plan->binding->n_metrics, sizeof(*c->others));
+	wanted = plan->sheet[0].shown;
+	forget_plan(c);
 	c->charted = memory_new(plan->binding->n_metrics, sizeof(*c->charted));
+	c->few = memory_new(plan->binding->n_metrics, sizeof(*c->few));
+	c->others = memory_new(plan->binding->n_metrics, sizeof(*c->others));
 	for (size_t i = 0; i < plan->binding->n_metrics; i++) {
-		c->charted[i] = plan->shown[i] || html_incident_metric(c->r, plan->binding->metric[i].name);
+		c->charted[i] = plan->shown[i] || wanted[i];
+		c->few[i] = !plan->shown[i];
 		c->others[i] = !c->charted[i];
 		any |= c->others[i];
 	}
-	c->later |= c->along && !incidents_within(plan, c->charted);
-	if (c->later)
-		return 0;
-	incident_wish(plan, c->charted);
 	c->n_charted = plan->n_sheets;
+	for (size_t i = 0; i < c->n_charted; i++)
+		plan->sheet[i].shown = c->charted;
 	if (any)
 		plan->sheet[plan->n_sheets++] = (struct sink_wish){ system_only, c->others };
 	c->n_sheets = plan->n_sheets;
@@ -70,26 +82,23 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	struct collect *c = (struct collect *)sink;
 	bool whole = c->config->since.kind == MOMENT_NONE && c->config->until.kind == MOMENT_NONE;
 
-	if (!c->later)
-		bins_shape(&c->r->bins, sink, sheet, n, c->n_charted, whole);
-	return 0;
+	bins_shape(&c->r->bins, sink, sheet, n, &(struct bins_view){ c->n_charted, c->few, whole });
+	return c->search->ops->shape(c->search, sheet, c->n_charted);
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
 
-	if (!c->later)
-		bins_intervals(&c->r->bins, interval, n);
-	return 0;
+	bins_intervals(&c->r->bins, interval, n);
+	return c->search->ops->intervals(c->search, sheet, interval, n);
 }
 
 static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
 
-	if (!c->later)
-		bins_totals(&c->r->bins, sheet, c->n_sheets, c->n_charted, interval, n);
+	bins_totals(&c->r->bins, sheet, c->n_sheets, interval, n);
 	return 0;
 }
 
@@ -124,6 +133,7 @@ static void event(struct sink *sink, const struct pm_event *e)
 	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
 	struct buf text = BUF_INIT;
 
+	c->search->ops->event(c->search, e);
 	/* Tasks end by the hundred. */
 	if (e->type == PM_EVENT_GONE && instance && instance->kind == PM_TASK)
 		return;
@@ -164,7 +174,7 @@ static int end(struct sink *sink)
 		h->until_s = bins_at(&r->bins, (uint64_t)h->until_s);
 	}
 	bins_end(&r->bins);
-	return 0;
+	return c->search->ops->end(c->search);
 }
 
 static const struct sink_ops ops = {
@@ -178,48 +188,30 @@ static const struct sink_ops ops = {
 	.end = end,
 };
 
-/* Reads again, now that the incidents are known. */
-static int read_again(struct html_recording *r, const struct pipeline_part *part, const char *path, struct error *e)
-{
-	struct incidents found = r->incidents;
-	struct pm_reader *reader;
-	char *named = r->path;
-	int err;
-
-	r->incidents = (struct incidents){ 0 };
-	r->path = NULL;
-	html_recording_release(r);
-	r->incidents = found;
-	r->path = named;
-	if ((err = input_open(&reader, path, false, e)))
-		return err;
-	err = pipeline_run_all(part, 1, reader, e);
-	pm_reader_close(reader);
-	return err;
-}
-
 int html_collect(struct html_recording *r, const char *path, const char *name, const struct pipeline_config *config,
 		 struct error *e)
 {
 	struct pipeline_config own = *config;
-	struct collect c = { .sink.ops = &ops, .r = r, .config = config, .along = true };
-	struct pipeline_part part = { &own, &c.sink, &r->result };
+	struct collect c = { .sink.ops = &ops, .r = r, .config = config };
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	int err;
 
 	*r = (struct html_recording){ .path = memory_text(name) };
 	own.mode = PIPELINE_EACH;
-	err = incidents_find(&r->incidents, path, path, config, &part, e);
-	if (!err && c.later) {
-		c.along = c.later = false;
-		c.damages = c.placed_events = 0;
-		err = read_again(r, &part, path, e);
-	}
+	if ((err = input_open(&reader, path, false, e)))
+		return err;
+	err = incidents_begin(&r->incidents, &c.search, reader, path, e);
+	if (!err)
+		err = pipeline_run(&own, reader, &c.sink, &r->result, e);
+	forget_plan(&c);
+	bins_close(&r->bins);
+	err = incidents_finish(&r->incidents, c.search, path, config, err, e);
 	if (err && !strstr(e->text, path))
 		error_prefix(e, "%s", path);
-	bins_close(&r->bins);
+	for (uint32_t i = 0; i < r->bins.n_metrics; i++)
+		r->bins.metric[i].charted |= html_incident_metric(r, r->bins.metric[i].name);
+	bins_sort(&r->bins);
 	r->snapshots = r->result.snapshots;
 	r->intervals = r->result.intervals;
-	free(c.charted);
-	free(c.others);
 	return err;
 }

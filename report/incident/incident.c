@@ -37,6 +37,21 @@ struct collect {
 	size_t n_drawn;
 	uint64_t origin_ns;
 	double shift_s, end_s; /* where the current recording begins; the last time that was seen */
+	/* Beside another sink intervals are those of the recorder, and join here: */
+	uint64_t every_ns; /* so long a bin is; 0: an interval is one */
+	uint64_t number;   /* of the bin that is open, of those of the recording */
+	double *seconds;   /* owned: by interval */
+	struct stretch {
+		uint32_t bin;
+		size_t from, to; /* intervals */
+		double seconds;
+	} * stretch; /* owned: the same, by bin */
+	uint32_t n_seconds, n_stretch;
+	struct joined {
+		double mean, weight; /* of values by their seconds, in the bin that is open */
+		uint32_t layout;     /* in which it was laid out last */
+	} * joined;                  /* owned: by series */
+	uint32_t n_joined, layouts;
 	size_t damages;
 	int64_t start_wall_ns;
 	bool back; /* a recording was made before the one that stands before it: one clock cannot tell both times */
@@ -249,18 +264,6 @@ static void choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
 	}
 }
 
-bool incidents_within(const struct sink_plan *plan, const bool *shown)
-{
-	SCOPED(scoped_free) bool *wanted = NULL;
-	SCOPED(scoped_free) uint8_t *fault = NULL;
-	bool within = true;
-
-	choose(plan, &wanted, &fault);
-	for (size_t i = 0; i < plan->binding->n_metrics && within; i++)
-		within = !wanted[i] || shown[i];
-	return within;
-}
-
 static bool has_packages(const struct places *p)
 {
 	for (uint32_t i = 1; i < p->n; i++)
@@ -269,7 +272,7 @@ static bool has_packages(const struct places *p)
 	return false;
 }
 
-void incident_wish(struct sink_plan *plan, const bool *shown)
+static void wish(struct sink_plan *plan, const bool *shown)
 {
 	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true, .sum_tasks = true };
 	static const struct sheet_config by_package = { .per = PM_PACKAGE, .sum_tasks = true };
@@ -300,7 +303,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	choose(plan, &c->wanted, &c->fault);
 	for (size_t i = 0; i < plan->binding->n_metrics && c->only; i++)
 		c->wanted[i] &= is_named(c->only, plan->binding->metric[i].name);
-	incident_wish(plan, c->wanted);
+	wish(plan, c->wanted);
 	return 0;
 }
 
@@ -323,6 +326,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 			cells += sheet[i].row[r].n_cells;
 	free(c->drawn);
 	c->n_drawn = 0;
+	c->layouts++;
 	c->drawn = memory_new(cells, sizeof(*c->drawn));
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t r = 0; r < sheet[i].n_rows; r++) {
@@ -332,16 +336,24 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 
 			for (uint32_t k = 0; k < from->n_cells; k++) {
 				const struct bound_metric *m = sheet[i].column[from->cell[k].column].metric;
-				uint32_t metric = find_metric(c, sheet[i].binding, m), series;
+				uint32_t metric, series;
 
+				if (!c->wanted[m - sheet[i].binding->metric])
+					continue;
+				metric = find_metric(c, sheet[i].binding, m);
 				/* What the only CPU does, the system does, whose row is the first. */
 				if (only && c->s->row[0].kind == PM_SYSTEM && place_of(c->s, metric, 0))
 					continue;
 				series = store_series(c->s, metric, row);
-				if (series != PM_NONE)
-					c->drawn[c->n_drawn++] =
-						(struct drawn){ &from->cell[k], count_of(&sheet[i], from, m),
-								series };
+				if (series == PM_NONE)
+					continue;
+				/* Metrics of packages are in two sheets. */
+				memory_hold(&c->joined, &c->n_joined, series + 1, sizeof(*c->joined));
+				if (c->joined[series].layout == c->layouts)
+					continue;
+				c->joined[series].layout = c->layouts;
+				c->drawn[c->n_drawn++] =
+					(struct drawn){ &from->cell[k], count_of(&sheet[i], from, m), series };
 			}
 		}
 	return 0;
@@ -355,58 +367,113 @@ static bool says_nothing(double mean, double rate, double seconds)
 	return rate * seconds < REQUESTS_FEW && rate * mean < 1000 * TIME_LITTLE;
 }
 
-/* Series by series, because the values of each are adjacent, here and there. */
-static void put_values(struct collect *c, const struct interval *interval, size_t n, uint32_t bin)
+/* Adds the values of some intervals in one bin to what it has so far. */
+static void join_values(const struct collect *c, const struct stretch *g, const struct drawn *d, bool amount,
+			struct joined *all)
 {
-	for (size_t i = 0; i < c->n_drawn; i++) {
-		const struct value *v = c->drawn[i].cell->value;
-		const struct value *of = c->drawn[i].count ? c->drawn[i].count->value : NULL;
-		const struct incident_row_series *x = &c->s->series[c->drawn[i].series];
+	for (size_t k = g->from; k < g->to; k++) {
+		const struct value *v = &d->cell->value[k];
+		double seconds = c->seconds[k], x = amount ? v->v / seconds : v->v;
+
+		if (v->reason || !isfinite(x) || (d->count && says_nothing(x, d->count->value[k].v, seconds)))
+			continue;
+		all->mean = all->weight > 0 ? (all->mean * all->weight + x * seconds) / (all->weight + seconds) : x;
+		all->weight += seconds;
+	}
+}
+
+/* The same for many that are all known, as nearly all are; false: some are not, and nothing was done. */
+static bool join_known(const struct collect *c, const struct stretch *g, const struct drawn *d, bool amount,
+		       struct joined *all)
+{
+	const struct value *v = d->cell->value;
+	double sum = 0, weight = all->weight + g->seconds;
+	uint32_t reasons = 0;
+
+	if (g->to - g->from < 2 || d->count)
+		return false;
+	for (size_t k = g->from; k < g->to; k++) {
+		reasons |= v[k].reason;
+		sum += amount ? v[k].v : v[k].v * c->seconds[k];
+	}
+	if (reasons || !isfinite(sum))
+		return false;
+	all->mean = (all->mean * all->weight + sum) / weight;
+	all->weight = weight;
+	return true;
+}
+
+/* Series by series, because the values of each are adjacent, here and there. `open`: the bin before the first. */
+static void put_values(struct collect *c, size_t n, uint32_t open)
+{
+	for (const struct drawn *d = c->drawn; d < c->drawn + c->n_drawn; d++) {
+		const struct incident_row_series *x = &c->s->series[d->series];
+		struct joined *all = &c->joined[d->series];
 		bool amount = c->s->metric[x->metric].amount;
-		float *to = &x->v[bin];
+		uint32_t before = open;
 
-		for (size_t k = 0; k < n; k++) {
-			double seconds = (double)interval[k].duration_ns / 1e9,
-			       d = amount ? v[k].v / seconds : v[k].v;
-
-			if (!interval[k].duration_ns)
-				continue;
-			if (!v[k].reason && isfinite(d) && !(of && says_nothing(d, of[k].v, seconds)))
-				*to = (float)d;
-			to++;
+		for (const struct stretch *g = c->stretch; g < c->stretch + n; g++) {
+			if (g->bin != before)
+				all->mean = all->weight = 0;
+			before = g->bin;
+			if (!join_known(c, g, d, amount, all))
+				join_values(c, g, d, amount, all);
+			if (all->weight > 0)
+				x->v[g->bin] = (float)all->mean;
 		}
 	}
+}
+
+/* The beginning of a recording; what lies between two of them counts as time. */
+static void find_origin(struct collect *c, const struct interval *interval)
+{
+	int64_t wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+	double at_s;
+
+	c->number = UINT64_MAX;
+	c->origin_ns = interval->from_ns;
+	if (!interval->wall_ns)
+		return;
+	c->start_wall_ns = c->start_wall_ns ? c->start_wall_ns : wall_ns;
+	at_s = (double)(wall_ns - c->start_wall_ns) / 1e9;
+	c->back |= at_s < c->shift_s - 1;
+	c->shift_s = fmax(c->shift_s, at_s);
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
 	struct incident_store *s = c->s;
-	uint32_t first = s->used;
+	uint32_t open = s->used - 1;
+	size_t stretches = 0;
 
-	if (n && !c->origin_ns) {
-		c->origin_ns = interval->from_ns;
-		if (interval->wall_ns) {
-			int64_t wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
-			double at_s;
-
-			c->start_wall_ns = c->start_wall_ns ? c->start_wall_ns : wall_ns;
-			at_s = (double)(wall_ns - c->start_wall_ns) / 1e9;
-			c->back |= at_s < c->shift_s - 1;
-			/* What lies between two recordings counts as time. */
-			c->shift_s = fmax(c->shift_s, at_s);
-		}
-	}
+	if (n && !c->origin_ns)
+		find_origin(c, interval);
+	memory_hold(&c->seconds, &c->n_seconds, n, sizeof(*c->seconds));
+	memory_hold(&c->stretch, &c->n_stretch, n, sizeof(*c->stretch));
 	for (size_t k = 0; k < n; k++) {
+		uint64_t middle = (interval[k].from_ns + interval[k].to_ns) / 2 - c->origin_ns;
+		uint64_t number = c->every_ns ? middle / c->every_ns : 0;
+		bool next = !c->every_ns || number != c->number;
+
+		c->seconds[k] = (double)interval[k].duration_ns / 1e9;
 		if (!interval[k].duration_ns)
 			continue;
-		if (s->used == s->bins)
-			store_bins(s, 2 * s->bins);
-		s->from_s[s->used] = c->shift_s + (double)(int64_t)(interval[k].from_ns - c->origin_ns) / 1e9;
+		if (next) {
+			if (s->used == s->bins)
+				store_bins(s, 2 * s->bins);
+			s->from_s[s->used++] =
+				c->shift_s + (double)(int64_t)(interval[k].from_ns - c->origin_ns) / 1e9;
+		}
+		if (next || !stretches || c->stretch[stretches - 1].to != k)
+			c->stretch[stretches++] = (struct stretch){ .bin = s->used - 1, .from = k };
+		c->stretch[stretches - 1].to = k + 1;
+		c->stretch[stretches - 1].seconds += c->seconds[k];
+		c->number = number;
 		c->end_s = c->shift_s + (double)(int64_t)(interval[k].to_ns - c->origin_ns) / 1e9;
-		s->to_s[s->used++] = c->end_s;
+		s->to_s[s->used - 1] = c->end_s;
 	}
-	put_values(c, interval, n, first);
+	put_values(c, stretches, open);
 	return 0;
 }
 
@@ -518,21 +585,29 @@ static int choose_bins(struct incident_store *s, struct pipeline_config *config,
 	return 0;
 }
 
+static void finish(struct collect *c, struct incidents *found)
+{
+	found->start_wall_ns = c->back ? 0 : c->start_wall_ns;
+	found->duration_s = c->end_s;
+	free(c->wanted);
+	free(c->fault);
+	free(c->drawn);
+	free(c->seconds);
+	free(c->stretch);
+	free(c->joined);
+}
+
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		  const struct pipeline_config *config, const struct pipeline_part *along,
-		  const struct incident *only, struct error *e)
+		  const struct pipeline_config *config, const struct incident *only, struct error *e)
 {
 	struct pipeline_config own = *config;
 	struct collect c = { .sink.ops = &ops, .s = s, .only = only };
-	struct pipeline_part part[2] = { { &own, &c.sink, &found->result } };
 	struct pm_reader *reader;
 	int err;
 
 	own.mode = PIPELINE_EACH;
 	own.bind.rate = true;
 	own.selection = (struct selection){ 0 };
-	if (along)
-		part[1] = *along;
 	if ((err = input_open_as(&reader, path, name, e)))
 		return err;
 	s->per_bin = 1;
@@ -540,17 +615,35 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 		store_bins(s, EXACT_MOST);
 	else
 		err = choose_bins(s, &own, reader, path, e);
-	err = err ? err : pipeline_run_all(part, along ? 2 : 1, reader, e);
+	err = err ? err : pipeline_run(&own, reader, &c.sink, &found->result, e);
 	if (err)
 		error_prefix(e, "%s", name);
 	s->joined = own.mode == PIPELINE_EVERY;
-	found->start_wall_ns = c.back ? 0 : c.start_wall_ns;
-	found->duration_s = c.end_s;
-	free(c.wanted);
-	free(c.fault);
-	free(c.drawn);
+	finish(&c, found);
 	pm_reader_close(reader);
 	return err;
+}
+
+int store_begin(struct incident_store *s, struct sink **sink, struct pm_reader *reader, const char *path,
+		struct error *e)
+{
+	struct collect *c = memory_new(1, sizeof(*c));
+	struct pipeline_config own = { 0 };
+	int err;
+
+	*sink = &c->sink;
+	*c = (struct collect){ .sink = { .ops = &ops, .reader = reader }, .s = s };
+	s->per_bin = 1;
+	err = choose_bins(s, &own, reader, path, e);
+	c->every_ns = own.every_ns;
+	s->joined = own.every_ns != 0;
+	return err;
+}
+
+void store_end(struct sink *sink, struct incidents *found)
+{
+	finish((struct collect *)sink, found);
+	free(sink);
 }
 
 /* ---- exact times ---- */
@@ -610,7 +703,7 @@ int store_refine(const struct incident_store *whole, struct incident *i, const c
 	own.since = (struct moment){ MOMENT_MONOTONIC, from > 1 ? (uint64_t)from : 1 };
 	own.until = (struct moment){ MOMENT_MONOTONIC,
 				     whole->start->origin_ns + (uint64_t)((i->to_s + whole->bin_s) * 1e9) + 1 };
-	err = store_collect(&s, &found, path, path, &own, NULL, i, e);
+	err = store_collect(&s, &found, path, path, &own, i, e);
 	for (uint32_t k = 0; k < i->n_series && !err; k++) {
 		SCOPED(buf_release) struct buf key = BUF_INIT;
 
@@ -652,20 +745,17 @@ void incidents_release(struct incidents *found)
 	*found = (struct incidents){ 0 };
 }
 
-int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
-		   const struct pipeline_part *along, struct error *e)
+/* What was collected becomes sentences. */
+static int conclude(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
+		    struct error *e)
 {
-	struct incident_store *s = memory_new(1, sizeof(*s));
+	struct incident_store *s = found->store;
 	struct findings f = { 0 };
 	uint32_t n = 0;
-	int err;
+	int err = 0;
 
-	*found = (struct incidents){ .store = s };
-	err = store_collect(s, found, path, name, config, along, NULL, e);
-	if (!err) {
-		scan_all(s, &f);
-		merge_all(s, &f, found);
-	}
+	scan_all(s, &f);
+	merge_all(s, &f, found);
 	free(f.f);
 	found->n_scanned = s->n_series;
 	found->bin_s = s->bin_s / s->per_bin;
@@ -681,4 +771,28 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
 	for (uint32_t i = 0; i < found->n && !err; i++)
 		say(found, &found->incident[i]);
 	return err && !e->text[0] ? error_sys(e, -err, "%s", name) : err;
+}
+
+int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
+		   struct error *e)
+{
+	int err;
+
+	*found = (struct incidents){ .store = memory_new(1, sizeof(*found->store)) };
+	err = store_collect(found->store, found, path, name, config, NULL, e);
+	return err ? err : conclude(found, path, name, config, e);
+}
+
+int incidents_begin(struct incidents *found, struct sink **sink, struct pm_reader *reader, const char *path,
+		    struct error *e)
+{
+	*found = (struct incidents){ .store = memory_new(1, sizeof(*found->store)) };
+	return store_begin(found->store, sink, reader, path, e);
+}
+
+int incidents_finish(struct incidents *found, struct sink *sink, const char *path,
+		     const struct pipeline_config *config, int err, struct error *e)
+{
+	store_end(sink, found);
+	return err ? err : conclude(found, path, path, config, e);
 }

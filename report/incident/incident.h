@@ -71,16 +71,18 @@ struct incidents {
 
 #define INCIDENTS_MOST 50
 
-/* Reads a recording, `path`; errors name it `name`. `along`: a sink that gets the recording meanwhile, or NULL. 0 or
- * -errno with the text in *e; release in both cases. */
+/* Reads a recording, `path`; errors name it `name`. 0 or -errno with the text in *e; release in both cases. */
 int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
-		   const struct pipeline_part *along, struct error *e);
+		   struct error *e);
+/* The same beside another sink, which reads `path` with `reader`, every interval, with rates: its plan(), shape(),
+ * intervals(), event() and end() call those of *sink. plan() wishes metrics first; more may be shown in these sheets,
+ * which shape() gets. incidents_finish() ends
+ * it, and does nothing else if `err`, which it returns, says that reading failed. */
+int incidents_begin(struct incidents *found, struct sink **sink, struct pm_reader *reader, const char *path,
+		    struct error *e);
+int incidents_finish(struct incidents *found, struct sink *sink, const char *path,
+		     const struct pipeline_config *config, int err, struct error *e);
 void incidents_release(struct incidents *found);
-
-/* Whether all metrics that incidents are looked for in are among these. */
-bool incidents_within(const struct sink_plan *plan, const bool *shown);
-/* Requests these metrics of the system, CPUs and, if there are several, packages: where incidents are looked for. */
-void incident_wish(struct sink_plan *plan, const bool *shown);
 
 /* "+23 s for 5 s", "throughout". */
 void incident_put_time(const struct incidents *all, const struct incident *i, struct buf *out);

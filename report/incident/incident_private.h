@@ -61,8 +61,11 @@ void store_bins(struct incident_store *s, uint32_t bins);
 uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row);
 /* Reads the recording. `only`: the incident whose metrics are read, interval by interval; NULL: all. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		  const struct pipeline_config *config, const struct pipeline_part *along,
-		  const struct incident *only, struct error *e);
+		  const struct pipeline_config *config, const struct incident *only, struct error *e);
+/* The same beside another sink: see incidents_begin(). */
+int store_begin(struct incident_store *s, struct sink **sink, struct pm_reader *reader, const char *path,
+		struct error *e);
+void store_end(struct sink *sink, struct incidents *found);
 /* Reads the time of an incident again, interval by interval, for its exact beginning and end. */
 int store_refine(const struct incident_store *whole, struct incident *i, const char *path,
 		 const struct pipeline_config *config, struct error *e);

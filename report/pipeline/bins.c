@@ -43,6 +43,7 @@ struct steps {
 };
 
 struct bins_feed {
+	struct bins_view view;
 	struct layout layout;
 	uint32_t layouts;           /* how many there were */
 	struct names metrics, rows; /* names -> places in bins */
@@ -249,13 +250,17 @@ static void name_cells(struct bins *b, struct layout *l, const struct sheet *she
 		const struct sheet_row *from = &sheet->row[i];
 		uint32_t place, row = find_row(b, sheet->places, &from->place);
 		struct bins_set *set = !charted ? &b->totals : b->row[row].far ? &b->far : &b->near;
+		const bool *few = b->feed->view.few;
 
 		for (uint32_t k = 0; k < from->n_cells; k++) {
 			const struct sheet_cell *cell = &from->cell[k];
 			const struct bound_metric *m = sheet->column[cell->column].metric;
+			bool is_few = charted && few && few[m - sheet->binding->metric];
 
+			if (is_few && b->row[row].far)
+				continue;
 			if (!column[cell->column].known) {
-				column[cell->column].metric = find_metric(b, m, charted);
+				column[cell->column].metric = find_metric(b, m, charted && !is_few);
 				column[cell->column].amount =
 					metric_is_amount(sheet->binding, m, sheet->places->model);
 				column[cell->column].known = true;
@@ -294,20 +299,21 @@ static void begin_sets(struct bins *b, const struct sheet *sheet, size_t n)
 		make_room(far, series);
 }
 
-void bins_shape(struct bins *b, struct sink *sink, const struct sheet *sheet, size_t n, size_t n_charted, bool whole)
+void bins_shape(struct bins *b, struct sink *sink, const struct sheet *sheet, size_t n, const struct bins_view *view)
 {
 	bool first = !b->near.cap;
 	struct pm_extent x;
 
 	b->feed = b->feed ? b->feed : memory_new(1, sizeof(*b->feed));
+	b->feed->view = *view;
 	b->feed->layouts++;
 	forget_layout(&b->feed->layout);
 	if (first)
 		begin_sets(b, sheet, n);
 	for (size_t i = 0; i < n; i++)
-		name_cells(b, &b->feed->layout, &sheet[i], i < n_charted);
+		name_cells(b, &b->feed->layout, &sheet[i], i < view->n_charted);
 	/* If the length is known beforehand, bins are long enough from the start. */
-	if (!first || !whole || pm_reader_extent(sink->reader, &x) || x.to_ns <= x.from_ns)
+	if (!first || !view->whole || pm_reader_extent(sink->reader, &x) || x.to_ns <= x.from_ns)
 		return;
 	reach(&b->near, (double)(x.to_ns - x.from_ns) / 1e9 * NEARLY);
 	reach(&b->far, (double)(x.to_ns - x.from_ns) / 1e9 * NEARLY);
@@ -488,14 +494,14 @@ void bins_intervals(struct bins *b, const struct interval *interval, size_t n)
 }
 
 /* The mean in tables is the number of the total. Several runs are weighted by their time. */
-void bins_totals(struct bins *b, const struct sheet *sheet, size_t n_sheets, size_t n_charted,
-		 const struct interval *interval, size_t n)
+void bins_totals(struct bins *b, const struct sheet *sheet, size_t n_sheets, const struct interval *interval,
+		 size_t n)
 {
 	struct layout l = { 0 };
 
 	b->feed->layouts++;
 	for (size_t s = 0; s < n_sheets; s++)
-		name_cells(b, &l, &sheet[s], s < n_charted);
+		name_cells(b, &l, &sheet[s], s < b->feed->view.n_charted);
 	for (size_t i = 0; i < l.n; i++) {
 		struct bins_series *x = &l.drawn[i].set->series[l.drawn[i].place];
 
@@ -547,6 +553,54 @@ void bins_close(struct bins *b)
 	names_release(&b->feed->rows);
 	free(b->feed);
 	b->feed = NULL;
+}
+
+/* Makes the metrics that are charted the first ones. */
+static void sort_metrics(struct bins *b)
+{
+	struct bins_metric *metric = memory_new(b->n_metrics, sizeof(*metric));
+	uint32_t *place = memory_new(b->n_metrics, sizeof(*place)), n = 0;
+	struct bins_set *const sets[] = { &b->near, &b->far, &b->totals };
+
+	for (int charted = 1; charted >= 0; charted--)
+		for (uint32_t i = 0; i < b->n_metrics; i++)
+			if (b->metric[i].charted == charted) {
+				metric[n] = b->metric[i];
+				place[i] = n++;
+			}
+	free(b->metric);
+	b->metric = metric;
+	for (size_t k = 0; k < 3; k++)
+		for (uint32_t i = 0; i < sets[k]->n; i++)
+			sets[k]->series[i].metric = place[sets[k]->series[i].metric];
+	free(place);
+}
+
+void bins_sort(struct bins *b)
+{
+	struct bins_set *s = &b->near;
+	uint32_t n = 0;
+
+	sort_metrics(b);
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		if (s->row[i].series)
+			memset(s->row[i].series, 0, s->row[i].room * sizeof(uint32_t));
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct bins_series x = s->series[i];
+
+		if (!b->metric[x.metric].charted) {
+			if (b->row[x.row].kind != PM_SYSTEM)
+				continue;
+			memory_room(&b->totals.series, b->totals.n, sizeof(x));
+			b->totals.series[b->totals.n++] = x;
+			continue;
+		}
+		memmove(s->bin + (size_t)n * s->cap, s->bin + (size_t)i * s->cap, s->cap * sizeof(*s->bin));
+		memory_hold(&s->row[x.row].series, &s->row[x.row].room, x.metric + 1, sizeof(uint32_t));
+		s->series[n++] = x;
+		s->row[x.row].series[x.metric] = n;
+	}
+	s->n = n;
 }
 
 void bins_release(struct bins *b)

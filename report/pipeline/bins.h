@@ -104,14 +104,23 @@ static inline double bins_mean(const struct bins_series *s)
 					    (double)__builtin_nan("");
 }
 
-/* Sheets are new: the first `n_charted` get bins, others totals. `whole`: all of the recording is read. */
-void bins_shape(struct bins *b, struct sink *sink, const struct sheet *sheet, size_t n, size_t n_charted, bool whole);
+/* How sheets are taken. */
+struct bins_view {
+	size_t n_charted; /* so many get bins; of the others there are totals */
+	/* By metric of the binding, borrowed until the next shape: not charted, and no bins where places are many.
+	 * NULL: none. */
+	const bool *few;
+	bool whole; /* all of the recording is read */
+};
+void bins_shape(struct bins *b, struct sink *sink, const struct sheet *sheet, size_t n, const struct bins_view *view);
 void bins_intervals(struct bins *b, const struct interval *interval, size_t n);
-void bins_totals(struct bins *b, const struct sheet *sheet, size_t n_sheets, size_t n_charted,
-		 const struct interval *interval, size_t n);
+void bins_totals(struct bins *b, const struct sheet *sheet, size_t n_sheets, const struct interval *interval,
+		 size_t n);
 /* A time of the current recording (CLOCK_MONOTONIC) as seconds from the start. */
 double bins_at(const struct bins *b, uint64_t time_ns);
 /* After each recording; another may follow. */
 void bins_end(struct bins *b);
 void bins_close(struct bins *b);
+/* What is not charted has totals of the system only, and comes after what is. */
+void bins_sort(struct bins *b);
 void bins_release(struct bins *b);

@@ -386,7 +386,7 @@ static void test_steps(void **state)
 			builder_write(&b, (uint64_t)k * cases[i].rows, cases[i].rows);
 		builder_finish(&b);
 		captured_file(path, &b.file);
-		if (store_collect(&s, &found, path, "name", &config, NULL, NULL, &e))
+		if (store_collect(&s, &found, path, "name", &config, NULL, &e))
 			fail_msg("%s", e.text);
 		if (s.used != cases[i].used || s.per_bin != cases[i].per_bin || s.joined != cases[i].joined ||
 		    s.to_s[0] - s.from_s[0] != cases[i].bin_s)
