@@ -8,6 +8,7 @@
 #include "common/table.h"
 #include "record/commands.h"
 #include "record/host/privileges.h"
+#include "record/perf/source_perf.h"
 #include "record/plan/header.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
@@ -137,9 +138,9 @@ static void ask(struct doctor *d, struct source *s, struct buf *out)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 
-	if (!s->ops->doctor)
+	if (s->ops != &source_perf)
 		return;
-	s->ops->doctor(s, &d->plan, &text);
+	perf_doctor(s, &d->plan, &text);
 	for (const char *at = buf_str(&text); *at;) {
 		size_t len = strcspn(at, "\n");
 
@@ -172,10 +173,9 @@ static void print(struct doctor *d)
 
 static int examine_all(struct doctor *d, struct error *e)
 {
-	int err = root_init(&d->root, d->options.root);
+	int err;
 
-	if (err)
-		return error_sys(e, -err, "--root");
+	root_init(&d->root, d->options.root);
 	pm_model_init(&d->model);
 	err = sources_select(&d->source, &d->n_sources, "all", e);
 	/* If a source is named, absence is an error when recording; here it is the answer. */

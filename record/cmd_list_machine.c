@@ -277,7 +277,8 @@ static bool list_cpu_id(const struct root *root, char *id, size_t size)
 		struct cpuid_cpu *c;
 
 		known = midr && snprintf(id, size, "0x%016llx", (unsigned long long)midr) > 0;
-		if (known || cpuid_collect(root, &one, true, &c))
+		c = known ? NULL : cpuid_collect(root, &one, true);
+		if (!c)
 			continue;
 		known = !c->err && cpuid_name(c, id, size);
 		cpuid_free(c, 1);
@@ -313,8 +314,8 @@ static int list_events(const struct root *root, const char *glob, char *const *e
 	struct event_view view;
 	char id[64];
 
-	l.err = perf_pmus_read(&pmus, root);
-	if (!l.err && event_files && *event_files) {
+	perf_pmus_read(&pmus, root);
+	if (event_files && *event_files) {
 		l.err = perf_pmus_add_files(&pmus, event_files, NULL, list_cpu_id(root, id, sizeof(id)) ? id : NULL,
 					    &notes, e);
 		if (l.err) {
@@ -523,14 +524,14 @@ static int take_tables(struct list *l, struct error *e)
 	SCOPED(root_release) struct root root = { 0 };
 	SCOPED(perf_pmus_release) struct perf_pmus pmus = { 0 };
 	size_t n = 0, used = 0;
-	int err = root_init(&root, l->root);
+	int err;
 
-	if (!err)
-		err = load_vendor(l, &root, e);
-	if (!err && l->n_vendor)
-		err = perf_pmus_read(&pmus, &root);
+	root_init(&root, l->root);
+	err = load_vendor(l, &root, e);
 	if (err)
 		return err;
+	if (l->n_vendor)
+		perf_pmus_read(&pmus, &root);
 	while (metric_tables[n].row)
 		n++;
 	l->table = memory_new(n + l->n_vendor + 1, sizeof(*l->table));
@@ -581,10 +582,9 @@ static int list_events_of_machine(struct list *l, struct error *e)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 	SCOPED(root_release) struct root root = { 0 };
-	int err = root_init(&root, l->root), n;
+	int n;
 
-	if (err)
-		return err;
+	root_init(&root, l->root);
 	n = list_events(&root, l->glob, l->event_files, l->no_vendor, &text, e);
 	if (n > 0) {
 		fputs(buf_str(&text), stdout);

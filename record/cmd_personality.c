@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "format/reader.h"
 #include "record/commands.h"
 #include "record/host/privileges.h"
@@ -529,14 +530,13 @@ static void drop_others(struct asked *a)
 static int count_iostat(struct asked *a)
 {
 	const char *ports = given(a, "iostat");
-	SCOPED(scoped_free) struct port *port = ports ? calloc(MAX_PORTS + 1, sizeof(*port)) : NULL;
+	SCOPED(scoped_free) struct port *port = ports ? memory_new(MAX_PORTS, sizeof(*port)) : NULL;
 	SCOPED(root_release) struct root root = { 0 };
 	int n = 0, status = 0;
 
 	if (!ports)
 		return 0;
-	if (!port || root_init(&root, given(a, "root")))
-		abort();
+	root_init(&root, given(a, "root"));
 	n = find_ports(&root, port);
 	if (!n)
 		fputs("perf stat: --iostat: no IIO PMU here says which port it counts; Intel's servers have them\n",

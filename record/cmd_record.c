@@ -23,6 +23,7 @@
 #include "record/record_options.h"
 #include "record/perf/freeze_smi.h"
 #include "record/perf/perf_group.h"
+#include "record/perf/source_perf.h"
 #include "record/plan/plan.h"
 #include "record/sample/session.h"
 
@@ -623,6 +624,7 @@ static void dry_run(struct session *s)
 	const struct timespec trial = { .tv_nsec = TRIAL_MS * 1000000L };
 	const struct perf_group *last = NULL;
 	struct fold fold = { 0 };
+	const struct source *perf = perf_among(s->source, s->n_sources);
 	const char *metrics;
 	struct error e = { 0 }; /* a group that cannot count has counted 0 */
 
@@ -648,9 +650,9 @@ static void dry_run(struct session *s)
 		       "(pmrec doctor "
 		       "says who may)\n",
 		       TRIAL_MS);
-	for (size_t i = 0; i < s->n_sources; i++)
-		if ((metrics = perf_no_event(&s->source[i])))
-			printf("no event: %s\n", metrics);
+	metrics = perf ? perf_no_event(perf) : NULL;
+	if (metrics)
+		printf("no event: %s\n", metrics);
 }
 
 /* ---- from start to end ---- */
@@ -738,7 +740,8 @@ static void each_second(struct recorder *r, uint64_t now)
 	progress_show(&r->progress, &stats);
 	if (service_due(&r->service, now))
 		tell_service(r, &stats);
-	if (!r->failed && (session_look(&r->session, &r->error) || session_look_for_cpus(&r->session, &r->error)))
+	session_look(&r->session);
+	if (!r->failed && session_look_for_cpus(&r->session, &r->error))
 		recorder_fail(r);
 	if (r->session.plan.told[0]) {
 		progress_clear(&r->progress);

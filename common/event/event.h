@@ -249,21 +249,9 @@ enum event_tool {
 	EVENT_TOOL_DURATION_TIME = 1, /* ns counted */
 	EVENT_TOOL_USER_TIME,         /* ns of CPU time in user mode */
 	EVENT_TOOL_SYSTEM_TIME,       /* ns of CPU time in the kernel */
-	EVENT_TOOL_HAS_PMEM,          /* 1: the machine has persistent memory */
-	EVENT_TOOL_NUM_CORES,
-	EVENT_TOOL_NUM_CPUS, /* present */
-	EVENT_TOOL_NUM_CPUS_ONLINE,
-	EVENT_TOOL_NUM_DIES,
-	EVENT_TOOL_NUM_PACKAGES,
-	EVENT_TOOL_SLOTS,           /* instructions that an Arm core can retire in a cycle */
-	EVENT_TOOL_SMT_ON,          /* 1: a core has several online threads */
-	EVENT_TOOL_SYSTEM_TSC_FREQ, /* Hz of TSC or CNTVCT */
-	EVENT_TOOL_CORE_WIDE,       /* 1: counts include all threads of a core */
-	EVENT_TOOL_TARGET_CPU,      /* 1: CPUs are counted rather than tasks */
 };
-/* Fills in the PMU "tool". Set `slots` only if the kernel reports them; on x86 another event has that name. 0 or
- * -ENOMEM. */
-int event_tool_pmu(struct event_pmu *pmu, bool slots);
+/* Fills in the PMU "tool". 0 or -ENOMEM. */
+int event_tool_pmu(struct event_pmu *pmu);
 
 /* Default events: perf's, what each -d adds, and turbostat's. */
 struct event_default {

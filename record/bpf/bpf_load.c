@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
 
@@ -21,10 +21,7 @@ void code_release(struct bpf_code *c)
 
 static void append(struct bpf_code *c, uint8_t code, int to, int from, int16_t offset, int32_t value)
 {
-	if (array_room(&c->insn, c->n, sizeof(*c->insn))) {
-		c->failed = true;
-		return;
-	}
+	memory_room(&c->insn, c->n, sizeof(*c->insn));
 	c->insn[c->n++] = (struct bpf_insn){
 		.code = code, .dst_reg = to & 15, .src_reg = from & 15, .off = offset, .imm = value
 	};
@@ -151,8 +148,7 @@ uint32_t code_skip_unless_less(struct bpf_code *c, int a, int b)
 
 void code_here(struct bpf_code *c, uint32_t jump)
 {
-	if (!c->failed)
-		c->insn[jump].off = (int16_t)(c->n - jump - 1);
+	c->insn[jump].off = (int16_t)(c->n - jump - 1);
 }
 
 void code_again_if_below(struct bpf_code *c, int reg, int32_t value, uint32_t place)
@@ -380,8 +376,6 @@ static int load_program(const struct bpf_program *p, const struct bpf_code *code
 	char *log;
 	int fd;
 
-	if (code->failed)
-		return error_sys(e, ENOMEM, "the BPF program %s", p->name);
 	describe_program(p, &a);
 	a.insns = address(code->insn);
 	a.insn_cnt = code->n;
@@ -398,9 +392,7 @@ static int load_program(const struct bpf_program *p, const struct bpf_code *code
 	if (fd >= 0)
 		return fd;
 	error_sys(e, -fd, "the BPF program %s", p->name);
-	log = calloc(1, LOG_SIZE);
-	if (!log)
-		return fd;
+	log = memory_new(LOG_SIZE, 1);
 	a.log_buf = address(log);
 	a.log_size = LOG_SIZE;
 	a.log_level = 1;
@@ -618,8 +610,7 @@ int btf_read(struct btf *b, int fd)
 		return err;
 	if (info.btf_size > KERNEL_MAX)
 		return -EFBIG;
-	if (buf_reserve(&data, info.btf_size))
-		return -ENOMEM;
+	memory_must(buf_reserve(&data, info.btf_size));
 	info = (struct bpf_btf_info){ .btf_size = info.btf_size };
 	err = bpf_info_list(fd, &info, sizeof(info), offsetof(struct bpf_btf_info, btf), data.data, info.btf_size);
 	data.len = info.btf_size;

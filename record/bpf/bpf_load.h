@@ -18,7 +18,6 @@ enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };
 struct bpf_code {
 	struct bpf_insn *insn; /* owned */
 	uint32_t n;
-	bool failed; /* out of memory: the code is incomplete */
 };
 
 void code_release(struct bpf_code *c);

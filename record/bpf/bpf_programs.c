@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "format/model.h"
 
 /* An entry in the map of leaders. */
@@ -771,9 +772,7 @@ int bpf_profile_init(struct bpf_profile *p, const struct bpf_target *target, uin
 				   .n_cpus = n_cpus,
 				   .events = -1,
 				   .cells = BPF_CELLS_NONE,
-				   .link = malloc((size_t)n_targets * 2 * sizeof(*p->link)) };
-	if (!p->link)
-		return error_sys(e, ENOMEM, "-b");
+				   .link = memory_new((size_t)n_targets * 2, sizeof(*p->link)) };
 	for (uint32_t i = 0; i < 2 * n_targets; i++)
 		p->link[i] = -1;
 	if (n_events > BPF_PROFILE_EVENTS_MAX)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "record/host/process.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -89,14 +89,6 @@ static int ask_text(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpu
 	return -ENOENT;
 }
 
-static int add_leaf(struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf, const struct cpuid_regs *regs)
-{
-	if (array_room(&c->leaf, c->n, sizeof(*c->leaf)))
-		return -ENOMEM;
-	c->leaf[c->n++] = (struct cpuid_leaf){ leaf, subleaf, *regs };
-	return 0;
-}
-
 /* Whether the leaf exists: the highest leaf of its range is part of this CPU's answers so far. */
 static bool has_leaf(const struct cpuid_cpu *c, uint32_t leaf)
 {
@@ -122,19 +114,20 @@ static int walk_leaf(struct asker *a, struct cpuid_cpu *c, uint32_t leaf, enum s
 {
 	uint32_t last = kind == ONE ? 0 : SUBLEAVES_MAX - 1;
 	struct cpuid_regs r;
-	int err = 0;
 
-	for (uint32_t s = 0; s <= last && !err; s++) {
-		err = a->ask(a, leaf, s, &r);
+	for (uint32_t s = 0; s <= last; s++) {
+		int err = a->ask(a, leaf, s, &r);
+
 		if (err || (s && is_end(kind, &r)))
-			break;
+			return err;
 		if (kind == COUNTED && s == 0)
 			last = r.eax < SUBLEAVES_MAX ? r.eax : SUBLEAVES_MAX - 1;
-		err = add_leaf(c, leaf, s, &r);
+		memory_room(&c->leaf, c->n, sizeof(*c->leaf));
+		c->leaf[c->n++] = (struct cpuid_leaf){ leaf, s, r };
 		if (is_end(kind, &r))
 			break;
 	}
-	return err;
+	return 0;
 }
 
 static int walk(struct asker *a, struct cpuid_cpu *c, bool brief)
@@ -199,16 +192,14 @@ static void collect_here(struct cpuid_cpu *c, size_t n, bool brief)
 		affinity_restore(&before);
 }
 
-int cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief, struct cpuid_cpu **out)
+struct cpuid_cpu *cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief)
 {
 	struct cpuid_cpu *c;
 	bool none = true;
 
 	if (r->emulated && !root_exists(r, "/dev/cpu"))
-		return -ENOSYS;
-	c = calloc(cpus->n + 1, sizeof(*c));
-	if (!c)
-		return -ENOMEM;
+		return NULL;
+	c = memory_new(cpus->n, sizeof(*c));
 	for (size_t i = 0; i < cpus->n; i++)
 		c[i].cpu = cpus->cpu[i];
 	if (r->emulated)
@@ -221,10 +212,9 @@ int cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief, 
 	/* A tree without dev/cpu and a machine without the instruction have nothing to report. */
 	if (none && cpus->n && (c[0].err == -ENOENT || c[0].err == -ENOSYS)) {
 		cpuid_free(c, cpus->n);
-		return -ENOSYS;
+		return NULL;
 	}
-	*out = c;
-	return 0;
+	return c;
 }
 
 void cpuid_free(struct cpuid_cpu *c, size_t n)
@@ -401,43 +391,38 @@ uint64_t cputype_chip(const struct root *r, char soc[static 32])
 	return midr & 0xff00fff0;
 }
 
-/* Gives a CPU a type, which is added if new. 0 or -ENOMEM. */
-static int set_type(struct pm_topology *t, struct pm_cpu *cpu, const char *name)
+/* Gives a CPU a type, which is added if new. */
+static void set_type(struct pm_topology *t, struct pm_cpu *cpu, const char *name)
 {
 	uint32_t i = 0;
 
 	while (i < t->n_types && strcmp(t->type[i], name))
 		i++;
 	if (i == t->n_types) {
-		if (array_room(&t->type, i, sizeof(*t->type)) || !(t->type[i] = strdup(name)))
-			return -ENOMEM;
-		t->n_types++;
+		memory_room(&t->type, i, sizeof(*t->type));
+		t->type[t->n_types++] = memory_text(name);
 	}
 	cpu->type = i;
-	return 0;
 }
 
-static int read_hybrid(const struct root *r, struct pm_topology *t)
+static void read_hybrid(const struct root *r, struct pm_topology *t)
 {
 	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
-	int err = 0;
 
 	for (size_t i = 0; i < sizeof(hybrid_pmu) / sizeof(hybrid_pmu[0]); i++) {
 		if (root_cpulist(r, &cpus, "/sys/devices/%s/cpus", hybrid_pmu[i]))
 			continue;
-		for (uint32_t k = 0; k < t->n && !err; k++)
+		for (uint32_t k = 0; k < t->n; k++)
 			if (cpulist_has(&cpus, t->cpu[k].cpu))
-				err = set_type(t, &t->cpu[k], hybrid_pmu[i]);
+				set_type(t, &t->cpu[k], hybrid_pmu[i]);
 	}
-	return err;
 }
 
-static int read_midrs(const struct root *r, struct pm_topology *t)
+static void read_midrs(const struct root *r, struct pm_topology *t)
 {
 	char name[32];
-	int err = 0;
 
-	for (uint32_t k = 0; k < t->n && !err; k++) {
+	for (uint32_t k = 0; k < t->n; k++) {
 		uint64_t midr = t->cpu[k].online ? cputype_midr(r, t->cpu[k].cpu) : 0;
 
 		if (!t->cpu[k].online)
@@ -446,37 +431,30 @@ static int read_midrs(const struct root *r, struct pm_topology *t)
 		if (!midr)
 			break;
 		cputype_name(midr, name, sizeof(name));
-		err = set_type(t, &t->cpu[k], name);
+		set_type(t, &t->cpu[k], name);
 	}
-	return err;
 }
 
-static int keep_offline(const struct pm_topology *before, struct pm_topology *t)
+static void keep_offline(const struct pm_topology *before, struct pm_topology *t)
 {
-	int err = 0;
-
-	for (uint32_t k = 0; k < t->n && !err; k++) {
+	for (uint32_t k = 0; k < t->n; k++) {
 		const struct pm_cpu *old = pm_topology_cpu(before, t->cpu[k].cpu);
 
 		if (t->cpu[k].online)
 			continue;
 		t->cpu[k].type = PM_NONE;
 		if (old && old->type < before->n_types)
-			err = set_type(t, &t->cpu[k], before->type[old->type]);
+			set_type(t, &t->cpu[k], before->type[old->type]);
 	}
-	return err;
 }
 
-int cputype_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t, struct error *e)
+void cputype_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t)
 {
-	int err = read_hybrid(r, t);
-
-	if (!err && !t->n_types)
-		err = read_midrs(r, t);
-	if (!err && before)
-		err = keep_offline(before, t);
-	if (err)
-		return error_sys(e, -err, "types of CPUs");
+	read_hybrid(r, t);
+	if (!t->n_types)
+		read_midrs(r, t);
+	if (before)
+		keep_offline(before, t);
 	/* A single kind is no distinction, unless this is a hybrid whose other kind is offline. */
 	if (t->n_types == 1 && !root_exists(r, "/sys/devices/%s", hybrid_pmu[0])) {
 		free(t->type[0]);
@@ -486,5 +464,4 @@ int cputype_read(const struct root *r, const struct pm_topology *before, struct 
 		for (uint32_t k = 0; k < t->n; k++)
 			t->cpu[k].type = PM_NONE;
 	}
-	return 0;
 }

@@ -27,10 +27,9 @@ struct cpuid_cpu {
 
 /*
  * Asks each CPU for the leaves that reports need: an owned array with an entry for each of `cpus`. `brief`: none that
- * have more than one subleaf, because each answer costs a guest a visit to its host. 0 or -errno; -ENOSYS on machines
- * other than x86.
+ * have more than one subleaf, because each answer costs a guest a visit to its host. NULL on machines other than x86.
  */
-int cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief, struct cpuid_cpu **out);
+struct cpuid_cpu *cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief);
 void cpuid_free(struct cpuid_cpu *c, size_t n);
 
 /* NULL without the leaf. */
@@ -51,9 +50,8 @@ bool cpuid_hypervisor(const struct cpuid_cpu *c, char name[static 13]);
 /* Kinds of CPUs in one machine: P and E cores, big and little. MIDR_EL1 tells those of Arm (Arm ARM: implementer in
  * bits 31-24, part number in bits 15-4). */
 
-/* Fills t->type and each CPU's type, if there are several kinds; offline CPUs keep their type in `before`. 0 or
- * -errno. */
-int cputype_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t, struct error *e);
+/* Fills t->type and each CPU's type, if there are several kinds; offline CPUs keep their type in `before`. */
+void cputype_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t);
 /* "cortex-a78" of a MIDR, "midr-41-d99" for a part that is not in the table. */
 void cputype_name(uint64_t midr, char *name, size_t size);
 /* MIDR of a CPU, 0 if there is none. */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "record/host/clocks.h"
 
 #define AFTERMATH_NS 10000000000u
@@ -68,13 +69,12 @@ bool hotplug_hears(const struct hotplug *h)
 }
 
 /* What is in `a` but not in `b`. */
-static int difference(struct cpulist *out, const struct cpulist *a, const struct cpulist *b)
+static void difference(struct cpulist *out, const struct cpulist *a, const struct cpulist *b)
 {
 	cpulist_release(out);
 	for (size_t i = 0; i < a->n; i++)
-		if (!cpulist_has(b, a->cpu[i]) && cpulist_add(out, a->cpu[i]))
-			return -ENOMEM;
-	return 0;
+		if (!cpulist_has(b, a->cpu[i]))
+			memory_must(cpulist_add(out, a->cpu[i]));
 }
 
 int hotplug_look(struct hotplug *h, struct cpulist *gone, struct cpulist *come)
@@ -82,14 +82,12 @@ int hotplug_look(struct hotplug *h, struct cpulist *gone, struct cpulist *come)
 	struct cpulist now = { 0 };
 	int err = root_online(h->root, &now);
 
-	if (!err)
-		err = difference(gone, &h->online, &now);
-	if (!err)
-		err = difference(come, &now, &h->online);
 	if (err) {
 		cpulist_release(&now);
 		return err;
 	}
+	difference(gone, &h->online, &now);
+	difference(come, &now, &h->online);
 	cpulist_release(&h->online);
 	h->online = now;
 	return gone->n || come->n;

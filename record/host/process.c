@@ -8,14 +8,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/memory.h"
+
 #define CPUS_MAX 65536
 
 int affinity_save(struct affinity *a)
 {
 	a->size = CPU_ALLOC_SIZE(CPUS_MAX);
-	a->mask = CPU_ALLOC(CPUS_MAX);
-	if (!a->mask)
-		return -ENOMEM;
+	a->mask = memory_checked(CPU_ALLOC(CPUS_MAX));
 	CPU_ZERO_S(a->size, (cpu_set_t *)a->mask);
 	if (!sched_getaffinity(0, a->size, a->mask))
 		return 0;

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "common/parse.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
@@ -62,7 +62,7 @@ bool mounts_next(struct buf *text, char **at, struct mount *m)
 #define CPULIST_TEXT_MAX (6 * (CPULIST_MAX + 1))
 #define STAT_TEXT_MAX    (16u << 20)
 
-int root_init(struct root *r, const char *dir)
+void root_init(struct root *r, const char *dir)
 {
 	size_t len = dir ? strlen(dir) : 0;
 
@@ -70,17 +70,14 @@ int root_init(struct root *r, const char *dir)
 	while (len > 0 && dir[len - 1] == '/')
 		len--;
 	r->emulated = len > 0;
-	r->prefix = strndup(len ? dir : "", len);
-	r->shortage = calloc(1, sizeof(*r->shortage));
-	if (!r->prefix || !r->shortage)
-		return -ENOMEM;
+	r->prefix = memory_checked(strndup(len ? dir : "", len));
+	r->shortage = memory_new(1, sizeof(*r->shortage));
 	if (!r->emulated)
-		return 0;
+		return;
 	r->raised = privileges_become_caller();
 	r->dir = open(r->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (r->dir < 0)
 		r->dir = -errno;
-	return 0;
 }
 
 void root_release(struct root *r)
@@ -207,9 +204,8 @@ static ssize_t vread(const struct root *r, struct buf *out, size_t max, const ch
 			return -EFBIG;
 		buf_add(out, part, (size_t)n);
 	}
-	if (n < 0)
-		return -errno;
-	return out->err ? out->err : (ssize_t)out->len;
+	memory_whole(out);
+	return n < 0 ? -errno : (ssize_t)out->len;
 }
 
 ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
@@ -319,8 +315,8 @@ int root_online(const struct root *r, struct cpulist *list)
 	if (r->emulated || sched_getaffinity(0, sizeof(own), &own))
 		return err;
 	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &own) && cpulist_add(list, cpu))
-			return -ENOMEM;
+		if (CPU_ISSET(cpu, &own))
+			memory_must(cpulist_add(list, cpu));
 	return 0;
 }
 
@@ -358,9 +354,8 @@ static int list_names(DIR *dir, char ***names)
 	for (errno = 0; (d = readdir(dir)); errno = 0) {
 		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
 			continue;
-		if (array_hold(names, &room, (size_t)n + 2, sizeof(**names)) || !((*names)[n] = strdup(d->d_name)))
-			return -ENOMEM;
-		n++;
+		memory_hold(names, &room, (size_t)n + 2, sizeof(**names));
+		(*names)[n++] = memory_text(d->d_name);
 	}
 	if (errno)
 		return -errno;

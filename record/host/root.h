@@ -22,8 +22,8 @@ struct root {
 };
 
 /* NULL, "" or "/": the machine itself. Any other root is the caller's; this thread has the caller's rights until
- * root_release(). 0 or -ENOMEM. */
-int root_init(struct root *r, const char *dir);
+ * root_release(). */
+void root_init(struct root *r, const char *dir);
 void root_release(struct root *r);
 
 /* Open for reading. A descriptor or -errno. */

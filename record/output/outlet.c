@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "record/host/caller.h"
 #include "record/host/clocks.h"
 #include "record/host/privileges.h"
@@ -32,7 +33,7 @@ static char *stamped_name(const struct record_options *o, const char *what)
 	size_t len = stem ? strlen(stem) : 0;
 	struct utsname host;
 	time_t now = time(NULL);
-	char stamp[32], *name;
+	char stamp[32];
 	struct tm utc;
 
 	if (anon || uname(&host) || !host.nodename[0])
@@ -46,17 +47,16 @@ static char *stamped_name(const struct record_options *o, const char *what)
 		len -= 4;
 	else if (!stem)
 		len = strlen(host.nodename);
-	return asprintf(&name, "%.*s%s-%s.pmr", (int)len, stem ? stem : host.nodename, what, stamp) < 0 ? NULL : name;
+	return memory_format("%.*s%s-%s.pmr", (int)len, stem ? stem : host.nodename, what, stamp);
 }
 
 char *output_dump_name(const struct record_options *o)
 {
-	char *name = stamped_name(o, "-dump"), *slash = name ? strrchr(name, '/') : NULL, *there = NULL;
+	char *name = stamped_name(o, "-dump"), *slash = strrchr(name, '/'), *there;
 
-	if (!name || !o->output.dump_to)
+	if (!o->output.dump_to)
 		return name;
-	if (asprintf(&there, "%s/%s", o->output.dump_to, slash ? slash + 1 : name) < 0)
-		there = NULL;
+	there = memory_format("%s/%s", o->output.dump_to, slash ? slash + 1 : name);
 	free(name);
 	return there;
 }
@@ -71,20 +71,15 @@ static mode_t mode(const struct record_options *o)
 static int open_default(struct output *out, const struct record_options *o, struct error *e)
 {
 	for (int i = 2;; i++) {
-		char *name, *stem = out->path;
+		char *stem;
 
 		out->fd = caller_create(out->path, mode(o));
 		if (out->fd != -EEXIST || i > 9999)
 			break;
-		free(stem);
+		free(out->path);
 		stem = stamped_name(o, "");
-		if (!stem || asprintf(&name, "%.*s-%d.pmr", (int)strlen(stem) - 4, stem, i) < 0) {
-			free(stem);
-			out->path = NULL;
-			return error_sys(e, ENOMEM, "output");
-		}
+		out->path = memory_format("%.*s-%d.pmr", (int)strlen(stem) - 4, stem, i);
 		free(stem);
-		out->path = name;
 	}
 	out->created = out->fd >= 0;
 	return out->fd < 0 ? error_sys(e, -out->fd, "cannot create '%s'", out->path) : 0;
@@ -172,9 +167,7 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 
 	*out = (struct output){ .fd = -1,
 				.sync_ns = o->output.sync_ns,
-				.path = named ? strdup(o->output.output) : stamped_name(o, "") };
-	if (!out->path)
-		return error_sys(e, ENOMEM, "output");
+				.path = named ? memory_text(o->output.output) : stamped_name(o, "") };
 	err = open_any(out, o, e);
 	if (err)
 		output_close(out, NULL);
@@ -359,13 +352,11 @@ static void *thread_main(void *arg)
 
 int outlet_new(struct outlet **out, const struct outlet_config *config, struct error *e)
 {
-	struct outlet *o = calloc(1, sizeof(*o));
+	struct outlet *o = memory_new(1, sizeof(*o));
 	pthread_condattr_t attr;
 	int err;
 
 	*out = NULL;
-	if (!o)
-		return error_sys(e, ENOMEM, "buffers");
 	o->config = *config;
 	if (!o->config.bytes)
 		o->config.bytes = OUTLET_BYTES;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "record/bpf/bpf_load.h"
 #include "record/host/privileges.h"
 #include "record/perf/perf_source.h"
@@ -278,9 +278,7 @@ int bpf_row_open(struct perf_row *row)
 	struct bpf_group *b = row_bpf(row);
 
 	if (!row->sum)
-		row->sum = calloc(row->n, sizeof(*row->sum));
-	if (!row->sum)
-		return -ENOMEM;
+		row->sum = memory_new(row->n, sizeof(*row->sum));
 	for (uint32_t k = 0; k < row->n; k++)
 		row->sum[k] = b->way->sum(row, k);
 	return b->way->open ? b->way->open(row) : 0;
@@ -347,19 +345,14 @@ void bpf_group_online(struct perf_group *g, uint32_t cpu)
 
 static struct bpf_group *group_new(struct perf_bpf *all, const struct perf_group *g)
 {
-	struct bpf_group *b = calloc(1, sizeof(*b));
+	struct bpf_group *b = memory_new(1, sizeof(*b));
 
-	if (!b)
-		return NULL;
 	*b = (struct bpf_group){
-		.way = &bpf_ways[g->way], .all = all, .n = g->n, .member = calloc(g->n, sizeof(*b->member))
+		.way = &bpf_ways[g->way], .all = all, .n = g->n, .member = memory_new(g->n, sizeof(*b->member))
 	};
-	for (uint32_t k = 0; b->member && k < g->n; k++)
+	for (uint32_t k = 0; k < g->n; k++)
 		b->member[k] = (struct bpf_member){ .leader = BPF_LEADER_NONE, .follower = BPF_FOLLOWER_NONE };
-	if (b->member)
-		return b;
-	free(b);
-	return NULL;
+	return b;
 }
 
 void bpf_group_free(struct bpf_group *b)
@@ -378,24 +371,22 @@ void bpf_group_free(struct bpf_group *b)
 
 static struct perf_bpf *bpf_new(const struct perf_source *s, const struct plan *p)
 {
-	struct perf_bpf *b = calloc(1, sizeof(*b));
+	struct perf_bpf *b = memory_new(1, sizeof(*b));
 	SCOPED(cpulist_release) struct cpulist possible = { 0 };
 	int err;
 
-	if (!b)
-		return NULL;
 	*b = (struct perf_bpf){ .profile = { .events = -1, .cells = BPF_CELLS_NONE },
 				.tasks = BPF_TASKS_NONE,
 				.cgroups = BPF_CGROUPS_NONE,
 				.n_places = s->n_tasks,
-				.place = calloc(s->n_tasks + 1, sizeof(*b->place)) };
+				.place = memory_new(s->n_tasks, sizeof(*b->place)) };
 	err = root_cpulist(p->root, &b->online, "/sys/devices/system/cpu/online");
 	if (!err)
 		err = root_cpulist(p->root, &possible, "/sys/devices/system/cpu/possible");
 	b->n_cpus = err || !possible.n ? 0 : possible.cpu[possible.n - 1] + 1;
-	for (uint32_t i = 0; b->place && i < s->n_tasks; i++)
+	for (uint32_t i = 0; i < s->n_tasks; i++)
 		b->place[i] = s->task[i].instance;
-	if (b->n_cpus && b->place)
+	if (b->n_cpus)
 		return b;
 	perf_bpf_release(b);
 	return NULL;
@@ -421,8 +412,7 @@ static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
 	for (const char *at = list; *at;) {
 		int err;
 
-		if (array_room(&b->target, b->n_targets, sizeof(*b->target)))
-			return error_sys(e, ENOMEM, "-b");
+		memory_room(&b->target, b->n_targets, sizeof(*b->target));
 		err = bpf_target_find(&b->target[b->n_targets], (uint32_t)strtoul(at, NULL, 10), e);
 		b->n_targets++;
 		if (err)
@@ -434,25 +424,19 @@ static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
 }
 
 /* Groups for the programs after the first: the same events, counted in another program. */
-static int add_twin(struct perf_source *s, const struct perf_group *g, uint32_t target)
+static void add_twin(struct perf_source *s, const struct perf_group *g, uint32_t target)
 {
 	struct perf_group *twin = perf_group_like(&s->group, &s->n_groups, g);
-	int err = 0;
 
-	if (!twin || !(twin->copy = calloc(g->n, sizeof(*twin->copy))))
-		return -ENOMEM;
-	for (uint32_t k = 0; k < g->n && !err; k++) {
+	twin->copy = memory_new(g->n, sizeof(*twin->copy));
+	for (uint32_t k = 0; k < g->n; k++) {
 		twin->copy[k] = *g->member[k];
-		err = perf_group_add(twin, &twin->copy[k]);
+		perf_group_add(twin, &twin->copy[k]);
 	}
-	if (!err)
-		twin->bpf = group_new(g->bpf->all, twin);
-	if (err || !twin->bpf)
-		return err ? err : -ENOMEM;
+	twin->bpf = group_new(g->bpf->all, twin);
 	for (uint32_t k = 0; k < g->n; k++)
 		twin->bpf->member[k].index = g->bpf->member[k].index;
 	twin->bpf->target = target;
-	return 0;
 }
 
 static void name_programs(struct perf_source *s)
@@ -484,19 +468,17 @@ static int begin_profile(struct perf_source *s, struct plan *p, uint32_t n_event
 	if (err)
 		return err;
 	for (uint32_t t = 1; t < b->n_targets; t++)
-		for (uint32_t i = 0; i < n_groups && !err; i++)
+		for (uint32_t i = 0; i < n_groups; i++)
 			if (s->group[i]->way == PERF_BY_PROGRAM)
-				err = add_twin(s, s->group[i], t);
+				add_twin(s, s->group[i], t);
 	name_programs(s);
-	return err ? error_sys(e, -err, "-b") : 0;
+	return 0;
 }
 
 static int begin_cgroups(struct perf_source *s, struct plan *p, uint32_t n_events, struct error *e)
 {
-	SCOPED(scoped_free) int *directory = calloc(s->n_cgroups, sizeof(*directory));
+	SCOPED(scoped_free) int *directory = memory_new(s->n_cgroups, sizeof(*directory));
 
-	if (!directory)
-		return error_sys(e, ENOMEM, "cgroups");
 	for (uint32_t i = 0; i < s->n_cgroups; i++)
 		directory[i] = s->cgroup[i].fd;
 	return bpf_cgroups_init(&s->bpf->cgroups, p->root, directory, s->n_cgroups, n_events, s->bpf->n_cpus, e);
@@ -559,8 +541,6 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 		if (g->way == PERF_BY_READ)
 			continue;
 		g->bpf = group_new(s->bpf, g);
-		if (!g->bpf)
-			return error_sys(e, ENOMEM, "counting with BPF");
 		g->bpf->first = !events[g->way];
 		for (uint32_t k = 0; k < g->n; k++)
 			g->bpf->member[k].index = events[g->way]++;

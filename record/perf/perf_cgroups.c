@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "common/number.h"
 #include "record/host/clocks.h"
 #include "record/host/root.h"
@@ -31,9 +31,9 @@ static int find_hierarchy(struct perf_source *s, const struct plan *p, struct er
 
 	while (size > 0 && !found && mounts_next(&text, &at, &m)) {
 		if (!strcmp(m.type, "cgroup2") && !unified)
-			unified = strdup(m.where);
+			unified = memory_text(m.where);
 		else if (!strcmp(m.type, "cgroup") && strstr(m.options, "perf_event"))
-			found = strdup(m.where);
+			found = memory_text(m.where);
 	}
 	s->hierarchy = found ? found : unified;
 	if (found)
@@ -57,7 +57,6 @@ static uint32_t known(const struct perf_source *s, const char *name)
 static int add_cgroup(struct perf_source *s, const struct plan *p, const char *name, uint32_t *at, struct error *e)
 {
 	const char *path = name + strspn(name, "/");
-	struct perf_cgroup *new;
 	int fd;
 
 	/* The name is kept as typed: "/" is a name, too. */
@@ -76,13 +75,9 @@ static int add_cgroup(struct perf_source *s, const struct plan *p, const char *n
 	}
 	if (fd < 0)
 		return error_sys(e, -fd, "cgroup '%.200s' in %s", name, s->hierarchy);
-	if (array_room(&s->cgroup, s->n_cgroups, sizeof(*s->cgroup))) {
-		close(fd);
-		return -ENOMEM;
-	}
-	new = &s->cgroup[s->n_cgroups++];
-	*new = (struct perf_cgroup){ .name = strdup(name), .fd = fd };
-	return new->name ? 0 : -ENOMEM;
+	memory_room(&s->cgroup, s->n_cgroups, sizeof(*s->cgroup));
+	s->cgroup[s->n_cgroups++] = (struct perf_cgroup){ .name = memory_text(name), .fd = fd };
+	return 0;
 }
 
 /* ---- -G ---- */
@@ -187,11 +182,11 @@ static int add_matching(struct perf_source *s, const struct plan *p, const char 
 /* If a name has no cgroup, only that name is lost, unless it is the only one. */
 static int add_each(struct perf_source *s, struct plan *p, struct error *e)
 {
-	SCOPED(scoped_free) char *list = strdup(p->options->perf.each_cgroup);
+	SCOPED(scoped_free) char *list = memory_text(p->options->perf.each_cgroup);
 	char *save = NULL;
-	int err = list ? 0 : -ENOMEM, missing = 0;
+	int err = 0, missing = 0;
 
-	for (char *name = list ? strtok_r(list, ",", &save) : NULL; name && !err; name = strtok_r(NULL, ",", &save)) {
+	for (char *name = strtok_r(list, ",", &save); name && !err; name = strtok_r(NULL, ",", &save)) {
 		uint32_t index;
 
 		err = strpbrk(name, "{}[]()|*+?^$") ? add_matching(s, p, name, e) : add_cgroup(s, p, name, &index, e);
@@ -210,11 +205,9 @@ static int add_each(struct perf_source *s, struct plan *p, struct error *e)
 }
 
 /* Refuses events that cannot be counted by cgroup, and groups whose events are in different cgroups. */
-static int tell_apart(struct perf_source *s, struct plan *p)
+static void tell_apart(struct perf_source *s, struct plan *p)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < s->set.n && !err; i++) {
+	for (size_t i = 0; i < s->set.n; i++) {
 		const struct event *ev = &s->set.event[i];
 		struct perf_event *e = &s->event[i];
 		bool time = ev->type == EVENT_TYPE_TOOL &&
@@ -223,14 +216,13 @@ static int tell_apart(struct perf_source *s, struct plan *p)
 
 		if (ev->group && i && ev->group == ev[-1].group && !told &&
 		    (e->first_cgroup != e[-1].first_cgroup || e->n_cgroups != e[-1].n_cgroups))
-			err = plan_refused(p, PM_OK, pm_remark(0),
-					   pm_remark(PM_REMARK_CGROUPS_APART, ev[-1].name, ev->name));
-		if (told)
-			e->n_cgroups = e->first_cgroup = 0;
-		if (told && !err)
-			err = plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_CGROUP_WHOLE, ev->name));
+			plan_refused(p, PM_OK, pm_remark(0),
+				     pm_remark(PM_REMARK_CGROUPS_APART, ev[-1].name, ev->name));
+		if (!told)
+			continue;
+		e->n_cgroups = e->first_cgroup = 0;
+		plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_CGROUP_WHOLE, ev->name));
 	}
-	return err;
 }
 
 int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, struct error *e)
@@ -244,7 +236,8 @@ int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, 
 	if (err)
 		return err;
 	err = o->perf.n_cgroups ? assign_names(s, p, end, e) : add_each(s, p, e);
-	return err ? err : tell_apart(s, p);
+	tell_apart(s, p);
+	return err;
 }
 
 /* ---- instances ---- */
@@ -255,27 +248,23 @@ int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgr
 	struct pm_instance i = { .kind = PM_CGROUP, .number = cgroup + 1, .cpu = cpu };
 	char name[32];
 	int64_t id;
-	int err;
 
-	if (array_hold(&c->instance, &c->n_instance, cpu + 1, sizeof(*c->instance)))
-		return -ENOMEM;
+	memory_hold(&c->instance, &c->n_instance, cpu + 1, sizeof(*c->instance));
 	if (c->instance[cpu])
 		return c->instance[cpu];
 	snprintf(name, sizeof(name), "cgroup-%u", cgroup + 1);
-	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
-	if (!err && plan_may_name(p->options, PM_INSTANCE_CGROUP))
-		err = pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(c->name));
-	id = plan_instance(p, &i, err);
+	plan_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
+	if (plan_may_name(p->options, PM_INSTANCE_CGROUP))
+		plan_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(c->name));
+	id = plan_instance(p, &i);
 	if (id > 0)
 		c->instance[cpu] = (uint32_t)id;
 	return id;
 }
 
-int perf_cgroups_look(struct perf_source *s, struct plan *p)
+void perf_cgroups_look(struct perf_source *s, struct plan *p)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < s->n_cgroups && !err; i++) {
+	for (uint32_t i = 0; i < s->n_cgroups; i++) {
 		struct perf_cgroup *c = &s->cgroup[i];
 		uint64_t now = clocks_monotonic();
 
@@ -283,11 +272,10 @@ int perf_cgroups_look(struct perf_source *s, struct plan *p)
 		if (c->gone || !faccessat(c->fd, "cgroup.procs", F_OK, 0) || errno != ENOENT)
 			continue;
 		c->gone = true;
-		for (uint32_t cpu = 0; cpu < c->n_instance && !err; cpu++)
+		for (uint32_t cpu = 0; cpu < c->n_instance; cpu++)
 			if (c->instance[cpu])
-				err = plan_gone(p, c->instance[cpu], now);
+				plan_gone(p, c->instance[cpu], now);
 	}
-	return err;
 }
 
 void perf_cgroups_release(struct perf_source *s)

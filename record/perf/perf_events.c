@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/table.h"
 #include "record/host/cpuid.h"
@@ -121,7 +122,7 @@ static unsigned levels(const struct event_pmu *pmu)
 }
 
 /* Adds all topdown events of a core PMU; "slots" leads those of a metrics register. */
-static int add_topdown_of(const struct event_pmu *pmu, struct buf *out)
+static void add_topdown_of(const struct event_pmu *pmu, struct buf *out)
 {
 	bool slots = has_alias(pmu, "slots"), first = !slots;
 
@@ -137,7 +138,6 @@ static int add_topdown_of(const struct event_pmu *pmu, struct buf *out)
 		first = false;
 	}
 	buf_addstr(out, "}:W");
-	return out->err;
 }
 
 static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struct buf *out, struct error *e)
@@ -145,10 +145,9 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 	const struct record_options *o = p->options;
 	unsigned found = 0, deepest = 0;
 	char smt[8] = "0";
-	int err = 0;
 
 	root_line(p->root, smt, sizeof(smt), "/sys/devices/system/cpu/smt/active");
-	for (size_t i = 0; i < pmus->n && !err; i++) {
+	for (size_t i = 0; i < pmus->n; i++) {
 		const struct event_pmu *pmu = &pmus->pmu[i];
 
 		if (!pmu->core || (!has_alias(pmu, "topdown-retiring") && !old_topdown(pmu)))
@@ -160,7 +159,7 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 		found++;
 		if (levels(pmu) > deepest)
 			deepest = levels(pmu);
-		err = add_topdown_of(pmu, out);
+		add_topdown_of(pmu, out);
 	}
 	if (!found)
 		return error_set(e, ENODEV,
@@ -168,7 +167,7 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 				 "TopdownL1 counts what other processors offer instead");
 	if (o->perf.td_level > deepest)
 		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest, plural(deepest));
-	return err;
+	return 0;
 }
 
 static int add_smi(const struct perf_pmus *pmus, struct buf *out, struct error *e)
@@ -207,7 +206,8 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 			buf_addstr(out, ",");
 		err = add_transaction(&s->pmus, out, e);
 	}
-	return err ? err : out->err;
+	memory_whole(out);
+	return err;
 }
 
 static bool describes(const struct event_pmu *pmu, const char *name)
@@ -224,16 +224,13 @@ static bool described(const struct perf_pmus *pmus, const char *name)
 }
 
 /* Reports remarks made while reading, one per line, in the file and to the user. */
-static int tell_notes(struct plan *p, struct buf *notes)
+static void tell_notes(struct plan *p, struct buf *notes)
 {
-	int err = 0;
-
-	for (char *line = (char *)buf_str(notes), *end; !err && *line; line = end + 1) {
+	for (char *line = (char *)buf_str(notes), *end; *line; line = end + 1) {
 		end = strchr(line, '\n');
 		*end = '\0';
-		err = plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_TEXT, line));
+		plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_TEXT, line));
 	}
-	return err;
 }
 
 /* --cputype, --pmu-filter: of events that were expanded to all types of cores, or to several PMUs, keeps only this
@@ -267,7 +264,9 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 		keep_pmu(&s->set, first, type, true);
 	if (!err && p->options->perf.pmu_filter)
 		keep_pmu(&s->set, first, p->options->perf.pmu_filter, false);
-	return err ? err : tell_notes(p, &notes);
+	if (!err)
+		tell_notes(p, &notes);
+	return err;
 }
 
 /* A filter belongs to the tracepoints of the text that it was given with. */
@@ -283,16 +282,11 @@ static int add_filter(struct perf_source *s, size_t first, const char *filter, c
 	return any ? 0 : error_set(e, EINVAL, "--filter: \"%.100s\" has no tracepoint", text);
 }
 
-static int grow_events(struct perf_source *s, size_t from, bool requested)
+static void grow_events(struct perf_source *s, size_t from, bool requested)
 {
-	struct perf_event *bigger = realloc(s->event, (s->set.n + 1) * sizeof(*bigger));
-
-	if (!bigger)
-		return -ENOMEM;
-	s->event = bigger;
+	s->event = memory_resize(s->event, s->set.n, sizeof(*s->event));
 	for (size_t i = from; i < s->set.n; i++)
 		s->event[i] = (struct perf_event){ .requested = requested };
-	return 0;
 }
 
 /* PMUs whose events run whether or not anyone counts: energy and idle states, on one CPU of each package or core. The
@@ -352,9 +346,9 @@ static int add_default(void *arg, const struct event_pmu *pmu, const char *text,
 		return err;
 	event_error_plain(e);
 	perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
-	err = plan_refused(r->p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_TEXT, e->text));
+	plan_refused(r->p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_TEXT, e->text));
 	*e = (struct error){ 0 };
-	return err;
+	return 0;
 }
 
 static bool is_default_wanted(const struct event_default *d, const struct perf_source *s,
@@ -405,51 +399,51 @@ static int read_defaults(struct perf_source *s, struct plan *p, bool beside, str
 		if (is_default_wanted(d, s, p->options) && (d->detailed || !beside))
 			err = d->beside ? read_beside(s, p, d, e) : read_text(s, p, d->name, e);
 	/* perf has no more. */
-	if (p->options->output.fd || beside)
-		return err ? err : grow_events(s, first, beside);
-	if (!err)
-		err = read_free_running(s, p, e);
-	if (!err && p->options->target != TARGET_TASKS)
-		err = perf_classes_defaults(&s->pmus, p->root, add_default, &(struct reading){ s, p }, e);
-	return err ? err : grow_events(s, 0, false);
+	if (!p->options->output.fd && !beside) {
+		if (!err)
+			err = read_free_running(s, p, e);
+		if (!err && p->options->target != TARGET_TASKS)
+			err = perf_classes_defaults(&s->pmus, p->root, add_default, &(struct reading){ s, p }, e);
+	}
+	grow_events(s, first, beside);
+	return err;
 }
 
 /* --all-user, --all-kernel; an event's own modifiers take precedence. */
-static int restrict_rings(struct event *ev, const struct record_options *o)
+static void restrict_rings(struct event *ev, const struct record_options *o)
 {
 	uint32_t ring = (o->perf.all_user ? EVENT_MOD_USER : 0) | (o->perf.all_kernel ? EVENT_MOD_KERNEL : 0);
 
 	ev->kernel_only &= !o->perf.as_perf;
-	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || ev->type == EVENT_TYPE_TOOL ||
-	    (o->perf.all_user && ev->kernel_only))
-		return 0;
-	return event_set_mods(ev, ev->mods | ring);
+	if (ring && !(ev->mods & EVENT_MOD_RING) && !ev->uncore && ev->type != EVENT_TYPE_TOOL &&
+	    !(o->perf.all_user && ev->kernel_only))
+		memory_must(event_set_mods(ev, ev->mods | ring));
 }
 
 /* Reads events and metrics that the user has imported, unless other files were given. */
-static int read_pack(struct perf_source *s, struct plan *p, const char *id, struct buf *notes)
+static void read_pack(struct perf_source *s, struct plan *p, const char *id, struct buf *notes)
 {
 	static char *const nothing[] = { NULL };
 	const struct record_options *o = p->options;
 	int n;
 
 	if (o->perf.no_vendor || !(o->perf.events || o->perf.metrics))
-		return 0;
+		return;
 	n = perf_pmus_add_pack(&s->pmus, id, o->perf.events ? o->perf.events : nothing, o->perf.metrics != NULL,
 			       &s->vendor, notes);
-	s->packed = n == -ENOENT ? 0 : 1;
-	return n == -ENOMEM ? n : 0;
+	memory_must(n == -ENOMEM ? n : 0);
+	s->packed = n != -ENOENT;
 }
 
 static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 {
 	const char *own = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL), *id = cpuid_for_vendor(own);
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
-	int err = read_pack(s, p, id, &notes);
+	int err;
 
-	if (!err)
-		err = perf_pmus_add_files(&s->pmus, p->options->perf.event_files, p->options->perf.metric_files, id,
-					  &notes, e);
+	read_pack(s, p, id, &notes);
+	err = perf_pmus_add_files(&s->pmus, p->options->perf.event_files, p->options->perf.metric_files, id, &notes,
+				  e);
 	/* Their codes may count something else here. */
 	if (id && (!own || strcmp(id, own)) &&
 	    (s->vendor.n || p->options->perf.event_files || p->options->perf.metric_files)) {
@@ -457,7 +451,8 @@ static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 		text_escape(&notes, id, strlen(id));
 		buf_printf(&notes, ", and this is %s\n", own ? own : "an unknown CPU");
 	}
-	return err ? err : tell_notes(p, &notes);
+	tell_notes(p, &notes);
+	return err;
 }
 
 /* Says how to find an event that is not here. A vendor's name may only need an import. */
@@ -482,7 +477,9 @@ int perf_events_add(struct perf_source *s, struct plan *p, const char *text, str
 	size_t first = s->set.n;
 	int err = read_text(s, p, text, e);
 
-	return err ? err : grow_events(s, first, true);
+	if (!err)
+		grow_events(s, first, true);
+	return err;
 }
 
 /* --pfm-events: libpfm4 translates the names; then continues as if they had been given with -e. */
@@ -515,7 +512,8 @@ static int add_slots(struct perf_source *s, struct plan *p, size_t like, struct 
 		return err;
 	s->event[at] = s->event[like];
 	s->set.event[at].group = s->set.event[like].group;
-	return event_set_mods(&s->set.event[at], s->set.event[like].mods);
+	memory_must(event_set_mods(&s->set.event[at], s->set.event[like].mods));
+	return 0;
 }
 
 /* Gives each slot share a group with the slots, which are added if nobody requested them. */
@@ -559,9 +557,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 
 	while (o->perf.events && o->perf.events[n])
 		n++;
-	end = calloc(n + 1, sizeof(*end));
-	if (!end)
-		return -ENOMEM;
+	end = memory_new(n, sizeof(*end));
 	err = read_files(s, p, e);
 	if (!err && !named)
 		err = read_defaults(s, p, false, e);
@@ -569,13 +565,12 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		size_t first = s->set.n;
 
 		err = read_text(s, p, o->perf.events[i], e);
-		if (err)
+		if (err) {
 			add_hint(s, e);
-		if (err)
 			error_prefix(e, "-e '%.60s%s'", o->perf.events[i],
 				     strlen(o->perf.events[i]) > 60 ? "..." : "");
-		if (!err)
-			err = grow_events(s, first, !o->perf.turbostat);
+		}
+		grow_events(s, first, !o->perf.turbostat);
 		if (!err && o->perf.filters && o->perf.filters[i])
 			err = add_filter(s, first, o->perf.filters[i], o->perf.events[i], e);
 		end[i] = s->set.n;
@@ -584,7 +579,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		size_t first = s->set.n;
 
 		err = read_free_running(s, p, e);
-		err = err ? err : grow_events(s, first, false);
+		grow_events(s, first, false);
 	}
 	if (!err && named && o->perf.detailed)
 		err = read_defaults(s, p, true, e);
@@ -617,7 +612,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		err = group_shares(s, p, e);
 	for (size_t i = 0; i < s->set.n && !err; i++) {
 		s->event[i].ev = &s->set.event[i];
-		err = restrict_rings(&s->set.event[i], o);
+		restrict_rings(&s->set.event[i], o);
 		perf_attr_fill(&s->event[i].attr, &s->set.event[i]);
 		s->event[i].err = s->set.event[i].missing;
 		s->event[i].remedy = perf_way_refuses(o, &s->set.event[i], &s->event[i].err);

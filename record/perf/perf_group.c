@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
 
@@ -68,15 +68,14 @@ static int perf_ring_open(struct perf_ring *r, struct perf_place at, uint64_t in
 	r->size = page + data;
 	r->map = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	r->record_size = (RECORD_WORDS + members) * sizeof(uint64_t);
-	r->record = malloc(r->record_size);
-	if (r->map == MAP_FAILED || !r->record) {
-		int err = r->record ? -errno : -ENOMEM;
+	if (r->map == MAP_FAILED) {
+		int err = -errno;
 
-		r->map = r->map == MAP_FAILED ? NULL : r->map;
-		perf_ring_close(r);
+		r->map = NULL;
 		close(fd);
 		return err;
 	}
+	r->record = memory_new(r->record_size, 1);
 	r->leader = fd;
 	return fd;
 }
@@ -168,18 +167,16 @@ struct perf_group *perf_group_like(struct perf_group ***all, uint32_t *n, const 
 {
 	struct perf_group *g;
 
-	if (array_room(all, *n, sizeof(**all)))
-		return NULL;
-	g = (*all)[*n] = calloc(1, sizeof(*g));
-	if (!g)
-		return NULL;
+	memory_room(all, *n, sizeof(**all));
+	g = (*all)[*n] = memory_new(1, sizeof(*g));
 	g->number = ++*n;
 	g->way = like->way;
 	g->tasks = like->tasks;
 	g->inherit = like->inherit;
 	g->first_cgroup = like->first_cgroup;
 	g->n_cgroups = like->n_cgroups;
-	return cpulist_copy(&g->cpus, &like->cpus) ? NULL : g;
+	memory_must(cpulist_copy(&g->cpus, &like->cpus));
+	return g;
 }
 
 void perf_group_free(struct perf_group *g)
@@ -196,12 +193,10 @@ void perf_group_free(struct perf_group *g)
 	free(g);
 }
 
-int perf_group_add(struct perf_group *g, struct perf_event *e)
+void perf_group_add(struct perf_group *g, struct perf_event *e)
 {
-	if (array_room(&g->member, g->n, sizeof(*g->member)))
-		return -ENOMEM;
+	memory_room(&g->member, g->n, sizeof(*g->member));
 	g->member[g->n++] = e;
-	return 0;
 }
 
 void perf_group_remove(struct perf_group *g, uint32_t k)
@@ -617,7 +612,7 @@ static void row_release(struct unit *u)
 {
 	struct perf_row *row = (struct perf_row *)u;
 
-	for (uint32_t k = 0; row->fd && k < row->n; k++)
+	for (uint32_t k = 0; k < row->n; k++)
 		fd_close(&row->fd[k]);
 	if (row->ring.map)
 		close(row->leader);
@@ -636,13 +631,8 @@ static void row_release(struct unit *u)
 
 struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance)
 {
-	struct perf_row *row;
+	struct perf_row *row = memory_new(1, sizeof(*row));
 
-	if (array_room(&g->row, g->n_rows, sizeof(*g->row)))
-		return NULL;
-	row = calloc(1, sizeof(*row));
-	if (!row)
-		return NULL;
 	*row = (struct perf_row){
 		.unit = { .read = unit_read, .release = row_release, .cpu = at.cpu < 0 ? PM_NONE : (uint32_t)at.cpu },
 		.group = g,
@@ -650,19 +640,17 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 		.at = at,
 		.instance = instance,
 		.leader = -1,
-		.fd = malloc(g->n * sizeof(*row->fd)),
-		.missing = calloc(g->n, sizeof(*row->missing)),
-		.place = calloc(g->n, sizeof(*row->place)),
-		.base = calloc(g->n, sizeof(*row->base)),
-		.got = calloc(g->n + PERF_READ_HEAD + 1, sizeof(*row->got)),
+		.fd = memory_new(g->n, sizeof(*row->fd)),
+		.missing = memory_new(g->n, sizeof(*row->missing)),
+		.place = memory_new(g->n, sizeof(*row->place)),
+		.base = memory_new(g->n, sizeof(*row->base)),
+		.got = memory_new(g->n + PERF_READ_HEAD + 1, sizeof(*row->got)),
 	};
-	for (uint32_t k = 0; row->fd && k < g->n; k++)
+	for (uint32_t k = 0; k < g->n; k++)
 		row->fd[k] = -1;
+	memory_room(&g->row, g->n_rows, sizeof(*g->row));
 	g->row[g->n_rows++] = row;
-	if (row->fd && row->missing && row->place && row->base && row->got)
-		return row;
-	row_release(&row->unit);
-	return NULL;
+	return row;
 }
 
 /* Rows of perf groups: where each group is opened, and the column groups that they fill. */
@@ -676,22 +664,21 @@ struct perf_start perf_start_of(const struct perf_source *s, const struct perf_g
 }
 
 /* Reports members that could not be opened where others of their group could, as with too few descriptors. */
-static int tell_missing(struct plan *p, const struct perf_row *row)
+static void tell_missing(struct plan *p, const struct perf_row *row)
 {
-	int cpu = row->at.cpu, err = 0;
+	int cpu = row->at.cpu;
 
-	for (uint32_t k = 0; k < row->n && row->n_open < row->n && !err; k++) {
+	for (uint32_t k = 0; k < row->n && row->n_open < row->n; k++) {
 		const struct event *ev = row->group->member[k]->ev;
 
 		if (row->missing[k])
-			err = plan_refused(p, row->missing[k],
-					   row->missing[k] <= PM_REASON_ERRNO ?
-						   pm_remark(0) :
-						   perf_remedy(row->missing[k] - PM_REASON_ERRNO, ev, p),
-					   pm_remark(cpu < 0 ? PM_REMARK_EVENT_ON_TASK : PM_REMARK_EVENT_ON_CPU,
-						     ev->name, (unsigned)cpu));
+			plan_refused(p, row->missing[k],
+				     row->missing[k] <= PM_REASON_ERRNO ?
+					     pm_remark(0) :
+					     perf_remedy(row->missing[k] - PM_REASON_ERRNO, ev, p),
+				     pm_remark(cpu < 0 ? PM_REMARK_EVENT_ON_TASK : PM_REMARK_EVENT_ON_CPU, ev->name,
+					       (unsigned)cpu));
 	}
-	return err;
 }
 
 /* What others have now, there: its values are missing for that reason. */
@@ -711,40 +698,36 @@ static void reopen(struct perf_source *s, struct perf_row *row)
 	row->shut = err && (row->shut || is_shortage(err, row->at));
 }
 
-/* Opens a row for the place; *out is NULL if nothing can be opened there, which is noted. */
-static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
-		    uint32_t instance, uint32_t cgroup, struct perf_row **out)
+/* Opens a row for the place; NULL if nothing can be opened there, which is noted. */
+static struct perf_row *open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
+				 uint32_t instance, uint32_t cgroup)
 {
 	struct perf_row *row = perf_row_new(g, at, instance);
 	unsigned remark = at.cpu < 0 ? (g->n > 1 ? PM_REMARK_GROUP_ON_TASK : PM_REMARK_EVENT_ON_TASK) :
 				       (g->n > 1 ? PM_REMARK_GROUP_ON_CPU : PM_REMARK_EVENT_ON_CPU);
 	int err;
 
-	*out = NULL;
-	if (!row)
-		return -ENOMEM;
 	row->cgroup = cgroup;
 	err = perf_row_open(row, perf_start_of(s, g));
 	if (!err) {
-		*out = row;
-		return tell_missing(p, row);
+		tell_missing(p, row);
+		return row;
 	}
+	/* Among many threads some end while they are being listed. */
+	if (err != -ESRCH || !p->options->perf.per_thread)
+		plan_refused(p, perf_reason(err), perf_remedy(err, g->member[0]->ev, p),
+			     pm_remark(remark, g->member[0]->ev->name, (unsigned)at.cpu));
 	/* On a CPU that lacks what others have, a member has no values: its part of a sum is missing. */
 	row->shut = is_shortage(err, at);
 	if (row->shut)
-		*out = row;
-	else
-		row->unit.release(&row->unit);
-	/* Among many threads some end while they are being listed. */
-	if (err == -ESRCH && p->options->perf.per_thread)
-		return 0;
-	return plan_refused(p, perf_reason(err), perf_remedy(err, g->member[0]->ev, p),
-			    pm_remark(remark, g->member[0]->ev->name, (unsigned)at.cpu));
+		return row;
+	row->unit.release(&row->unit);
+	return NULL;
 }
 
 /* Opens the row of the group on a CPU, in one of its cgroups if it has any. */
-static int open_cpu(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
-		    struct perf_row **out)
+static struct perf_row *open_cpu(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup,
+				 uint32_t cpu)
 {
 	struct perf_place at = perf_on_cpu((int)cpu);
 	int64_t id;
@@ -757,10 +740,10 @@ static int open_cpu(struct perf_source *s, struct plan *p, struct perf_group *g,
 	} else {
 		id = plan_cpu_instance(p, cpu);
 	}
-	return id < 0 ? (int)id : open_row(s, p, g, at, (uint32_t)id, cgroup, out);
+	return id < 0 ? NULL : open_row(s, p, g, at, (uint32_t)id, cgroup);
 }
 
-int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n)
+void perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n)
 {
 	struct pm_group out = {
 		.source = "perf", .flags = PM_GROUP_PERF_TIMES, .n_counters = g->n, .n_instances = n
@@ -768,14 +751,14 @@ int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, 
 	int64_t id;
 
 	if (!n)
-		return 0;
-	out.counter = calloc(g->n, sizeof(*out.counter));
-	out.instance = calloc(n, sizeof(*out.instance));
-	for (uint32_t k = 0; out.counter && k < g->n; k++)
+		return;
+	out.counter = memory_new(g->n, sizeof(*out.counter));
+	out.instance = memory_new(n, sizeof(*out.instance));
+	for (uint32_t k = 0; k < g->n; k++)
 		out.counter[k] = g->member[k]->counter;
-	for (uint32_t i = 0; out.instance && i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		out.instance[i] = rows[i]->instance;
-	id = out.counter && out.instance ? pm_model_add_group(p->model, &out) : -ENOMEM;
+	id = plan_group(p, &out);
 	free(out.counter);
 	free(out.instance);
 	for (uint32_t i = 0; i < n; i++) {
@@ -787,7 +770,6 @@ int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, 
 		rows[i]->unit.instance = i;
 		plan_add_unit(p, &rows[i]->unit);
 	}
-	return id < 0 ? (int)id : 0;
 }
 
 uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *g)
@@ -795,27 +777,21 @@ uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *
 	return g->tasks ? s->n_tasks : (uint32_t)g->cpus.n * (g->n_cgroups ? g->n_cgroups : 1);
 }
 
-int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
+void perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
 {
 	uint32_t places = perf_rows_places(s, g), n = 0;
-	SCOPED(scoped_free) struct perf_row **rows = calloc(places + 1, sizeof(*rows));
-	int err = rows ? 0 : -ENOMEM;
+	SCOPED(scoped_free) struct perf_row **rows = memory_new(places, sizeof(*rows));
 
-	for (uint32_t i = 0; i < places && !err; i++) {
+	for (uint32_t i = 0; i < places; i++) {
 		/* Its number may be another's now. */
 		if (g->tasks && s->task[i].ended_ns)
 			continue;
-		if (g->tasks)
-			err = open_row(s, p, g, perf_on_task(s->task[i].tid), s->task[i].instance, 0, &rows[n]);
-		else
-			err = open_cpu(s, p, g, g->first_cgroup + i / (uint32_t)g->cpus.n, g->cpus.cpu[i % g->cpus.n],
-				       &rows[n]);
-		n += !err && rows[n];
+		rows[n] = g->tasks ? open_row(s, p, g, perf_on_task(s->task[i].tid), s->task[i].instance, 0) :
+				     open_cpu(s, p, g, g->first_cgroup + i / (uint32_t)g->cpus.n,
+					      g->cpus.cpu[i % g->cpus.n]);
+		n += rows[n] != NULL;
 	}
-	if (err)
-		while (n)
-			n--, rows[n]->unit.release(&rows[n]->unit);
-	return err ? err : perf_rows_add(p, g, rows, n);
+	perf_rows_add(p, g, rows, n);
 }
 
 /* Whether the group counts on a CPU that was not there at the start. */
@@ -846,11 +822,10 @@ static void follow_mask(const struct perf_group *g, const struct plan *p, uint32
 				g->row[k]->unit.cpu = mask.n == 1 && g->n_rows == 1 ? mask.cpu[0] : PM_NONE;
 }
 
-int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
-		     bool online)
+void perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
+		      bool online)
 {
 	struct perf_row *row = NULL;
-	int err;
 
 	if (g->member[0]->ev->uncore && !online)
 		follow_mask(g, p, cpu);
@@ -858,27 +833,22 @@ int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g
 		if (g->row[k]->at.cpu == (int)cpu && (!g->n_cgroups || g->row[k]->cgroup == cgroup))
 			row = g->row[k];
 	if (row && g->member[0]->ev->uncore)
-		return 0;
-	if (row) {
-		if (online)
-			reopen(s, row);
-		else
-			perf_row_close(row, true);
-		return 0;
-	}
-	if (!online || !plan_wants_cpu(p, cpu) || !counts_on(g, p, cpu))
-		return 0;
-	err = open_cpu(s, p, g, cgroup, cpu, &row);
-	return err || !row ? err : perf_rows_add(p, g, &row, 1);
+		return;
+	if (row && online)
+		reopen(s, row);
+	else if (row)
+		perf_row_close(row, true);
+	else if (online && plan_wants_cpu(p, cpu) && counts_on(g, p, cpu) && (row = open_cpu(s, p, g, cgroup, cpu)))
+		perf_rows_add(p, g, &row, 1);
 }
 
-int perf_rows_revive(struct perf_source *s, struct plan *p)
+void perf_rows_revive(struct perf_source *s, struct plan *p)
 {
 	SCOPED(cpulist_release) struct cpulist online = { 0 };
 	uint64_t revived = 0;
-	int err = root_cpulist(p->root, &online, "/sys/devices/system/cpu/online");
 
-	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+	(void)root_cpulist(p->root, &online, "/sys/devices/system/cpu/online");
+	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
 			struct perf_row *row = s->group[i]->row[k];
 
@@ -887,5 +857,6 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 			revived++;
 			reopen(s, row);
 		}
-	return err || !revived ? err : plan_note(p, revived, pm_remark(PM_REMARK_CPUS_WERE_AWAY));
+	if (revived)
+		plan_note(p, revived, pm_remark(PM_REMARK_CPUS_WERE_AWAY));
 }

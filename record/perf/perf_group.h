@@ -105,20 +105,18 @@ struct perf_start {
 	bool on_exec; /* counting from the exec of the task */
 };
 
-/* Appends a group that counts in the same way and places, without members. NULL without memory. */
+/* Appends a group that counts in the same way and places, without members. */
 struct perf_group *perf_group_like(struct perf_group ***all, uint32_t *n, const struct perf_group *like);
 void perf_group_free(struct perf_group *g);
-/* One more member, which stays the caller's. 0 or -ENOMEM. */
-int perf_group_add(struct perf_group *g, struct perf_event *e);
+/* One more member, which stays the caller's. */
+void perf_group_add(struct perf_group *g, struct perf_event *e);
 /* Drops member k; the later ones move up. */
 void perf_group_remove(struct perf_group *g, uint32_t k);
 
-/* A row of the group that is not open; unit.read and unit.release are set. NULL without memory. */
+/* A row of the group that is not open; unit.read and unit.release are set. */
 struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance);
 /* The unit's row, or NULL for another kind of unit. */
 struct perf_row *perf_row_of(struct unit *u);
-/* Names of the metrics of -M that need no event; NULL: all need some, or this is not the source of events. */
-const char *perf_no_event(const struct source *source);
 /* Returns true if readings of at least `least_ns` since the last call found no counter for 99 % of that time. On the
  * control thread, while readers run. */
 bool perf_row_lacks_counter(struct perf_row *row, uint64_t least_ns);

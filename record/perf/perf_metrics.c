@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "common/metric/expr.h"
 #include "common/metric/metric.h"
 #include "common/options.h"
@@ -51,25 +51,16 @@ struct metrics {
 	unsigned chips, cores; /* values of '?' in metrics of packages, and in all others */
 };
 
-/* -ENOMEM, with the text in *m->error. */
-static int metrics_no_memory(struct metrics *m)
+static void note_lines(struct metrics *m, const struct buf *lines)
 {
-	return error_set(m->error, ENOMEM, "out of memory");
-}
-
-static int note_lines(struct metrics *m, const struct buf *lines)
-{
-	int err = 0;
-
-	for (const char *line = buf_str((struct buf *)(uintptr_t)lines); *line && !err;) {
+	for (const char *line = buf_str((struct buf *)(uintptr_t)lines); *line;) {
 		size_t len = strcspn(line, "\n");
 		char text[400];
 
 		snprintf(text, sizeof(text), "%.*s", (int)len, line);
-		err = plan_refused(m->p, PM_REASON_FORMAT, pm_remark(0), pm_remark(PM_REMARK_TEXT, text));
+		plan_refused(m->p, PM_REASON_FORMAT, pm_remark(0), pm_remark(PM_REMARK_TEXT, text));
 		line += len + (line[len] == '\n');
 	}
-	return err;
 }
 
 /* Loads the files of --metrics-file; metrics that had to be left out become notes. 0 or -errno with *m->error. */
@@ -84,9 +75,7 @@ static int metric_sets_load(struct metrics *m)
 	while (path && path[n])
 		n++;
 	m->n_files = n;
-	m->set = calloc(n + m->s->vendor.n + 1, sizeof(*m->set));
-	if (!m->set)
-		return metrics_no_memory(m);
+	m->set = memory_new(n + m->s->vendor.n, sizeof(*m->set));
 	changed = privileges_become_caller();
 	for (; m->n_sets < n && !err; m->n_sets++) {
 		err = metric_set_load(&m->set[m->n_sets], path[m->n_sets], id, m->error);
@@ -94,8 +83,8 @@ static int metric_sets_load(struct metrics *m)
 			error_prefix(m->error, "--metrics-file");
 	}
 	privileges_become_self(changed);
-	for (size_t i = 0; i < m->n_sets && !err; i++)
-		err = note_lines(m, &m->set[i].skipped);
+	for (size_t i = 0; i < m->n_sets; i++)
+		note_lines(m, &m->set[i].skipped);
 	for (uint32_t i = 0; i < m->s->vendor.n && !err; i++) {
 		const char *text = m->s->vendor.set[i].metrics;
 		int none = *text ? metric_set_load_text(&m->set[m->n_sets], text, strlen(text), m->error) : 1;
@@ -125,34 +114,30 @@ static bool is_metric_named(const struct metric *row, const char *word)
 	return !strcasecmp(row->name, word) || !strcasecmp(row->display, word) || metric_in_list(row->aliases, word);
 }
 
-static int pick(struct metrics *m, const struct metric *row, const char *word, bool by_group, bool vendor)
+static void pick(struct metrics *m, const struct metric *row, const char *word, bool by_group, bool vendor)
 {
 	for (size_t i = 0; i < m->n; i++)
 		/* A metric that is requested twice counts once; a vendor's replaces ours. */
 		if (m->picked[i].row == row || !strcasecmp(m->picked[i].row->name, row->name)) {
 			m->picked[i].by_group &= by_group;
-			return 0;
+			return;
 		}
-	if (array_room(&m->picked, m->n, sizeof(*m->picked)))
-		return metrics_no_memory(m);
-	m->picked[m->n] = (struct picked){ .row = row, .word = strdup(word), .by_group = by_group, .vendor = vendor };
-	return m->picked[m->n++].word ? 0 : metrics_no_memory(m);
+	memory_room(&m->picked, m->n, sizeof(*m->picked));
+	m->picked[m->n++] =
+		(struct picked){ .row = row, .word = memory_text(word), .by_group = by_group, .vendor = vendor };
 }
 
-typedef int (*visit_fn)(struct metrics *m, const struct metric *row, bool vendor, void *arg);
+typedef void (*visit_fn)(struct metrics *m, const struct metric *row, bool vendor, void *arg);
 
-static int each_row(struct metrics *m, visit_fn visit, void *arg)
+static void each_row(struct metrics *m, visit_fn visit, void *arg)
 {
-	int err = 0;
-
-	for (size_t k = 0; k < m->n_sets && !err; k++)
-		for (size_t i = 0; i < m->set[k].n && !err; i++)
-			err = visit(m, &m->set[k].row[i], true, arg);
-	for (const struct metric_table *t = metric_tables; t->row && !err; t++)
-		for (size_t i = 0; i < t->n && !err; i++)
+	for (size_t k = 0; k < m->n_sets; k++)
+		for (size_t i = 0; i < m->set[k].n; i++)
+			visit(m, &m->set[k].row[i], true, arg);
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
 			if (!t->row[i].each)
-				err = visit(m, &t->row[i], false, arg);
-	return err;
+				visit(m, &t->row[i], false, arg);
 }
 
 struct word {
@@ -182,25 +167,26 @@ static void make_optional(struct metrics *m, const struct metric *row)
 		m->picked[i].by_group |= m->picked[i].row == row;
 }
 
-static int pick_if(struct metrics *m, const struct metric *row, bool vendor, void *arg)
+static void pick_if(struct metrics *m, const struct metric *row, bool vendor, void *arg)
 {
 	struct word *w = arg;
 
 	if (vendor != w->vendor && strcasecmp(w->text, "all"))
-		return 0;
+		return;
 	if (w->by_name ? !is_metric_named(row, w->text) :
 			 strcasecmp(w->text, "all") && !metric_in_list(row->categories, w->text))
-		return 0;
+		return;
 	/* Of two with one name the first is meant. */
 	if (w->by_name && w->found) {
 		if (!are_twins(m, w->first, row))
-			return 0;
+			return;
 		make_optional(m, w->first);
-		return pick(m, row, w->text, true, vendor);
+		pick(m, row, w->text, true, vendor);
+		return;
 	}
 	w->found = true;
 	w->first = row;
-	return pick(m, row, w->text, !w->by_name, vendor);
+	pick(m, row, w->text, !w->by_name, vendor);
 }
 
 struct near {
@@ -208,7 +194,7 @@ struct near {
 	char best[64];
 };
 
-static int offer(struct metrics *m, const struct metric *row, bool vendor, void *arg)
+static void offer(struct metrics *m, const struct metric *row, bool vendor, void *arg)
 {
 	struct near *near = arg;
 	const char *const names[] = { near->best[0] ? near->best : row->name, row->name, row->display };
@@ -226,24 +212,22 @@ static int offer(struct metrics *m, const struct metric *row, bool vendor, void 
 		if (found == one)
 			snprintf(near->best, sizeof(near->best), "%s", one);
 	}
-	return 0;
 }
 
 static int pick_word(struct metrics *m, const char *text)
 {
 	struct word w = { .text = text };
 	struct near near = { .word = text };
-	int err = 0;
 
 	/* A file that the user gives takes precedence. */
 	for (int ours = 0; ours < 2; ours++)
-		for (int group = 0; group < 2 && !err && !w.found; group++) {
+		for (int group = 0; group < 2 && !w.found; group++) {
 			w.vendor = !ours;
 			w.by_name = !group;
-			err = each_row(m, pick_if, &w);
+			each_row(m, pick_if, &w);
 		}
-	if (err || w.found)
-		return err;
+	if (w.found)
+		return 0;
 	each_row(m, offer, &near);
 	return error_set(m->error, ENOENT, "-M: there is no metric or metric group '%.80s'%s%s%s%s", text,
 			 near.best[0] ? ", did you mean " : "", near.best, near.best[0] ? "?" : "",
@@ -256,10 +240,8 @@ static int metrics_pick(struct metrics *m)
 	int err = 0;
 
 	for (char **list = m->p->options->perf.metrics; *list && !err; list++) {
-		char *copy = strdup(*list), *rest = copy, *word;
+		char *copy = memory_text(*list), *rest = copy, *word;
 
-		if (!copy)
-			return metrics_no_memory(m);
 		while (!err && (word = strsep(&rest, ",")))
 			if (*word)
 				err = pick_word(m, word);
@@ -514,16 +496,15 @@ static bool is_part(const struct picked *one, const struct picked *of)
 }
 
 /* Adds them to an existing group or a new one; false: they do not fit, or there is only one. */
-static bool place(struct packing *k, const struct bin *b, int *err)
+static bool place(struct packing *k, const struct bin *b)
 {
 	bool placed = !k->m->p->options->perf.metric_no_merge && bin_join(k, b);
 	struct bin rest = *b;
 
 	if (!placed && b->n > 1 && bin_fits(k->m, b) && !(k->once && (stands(k, &rest, false) || rest.n < 2))) {
-		*err = array_room(&k->bin, k->n, sizeof(*k->bin)) ? -ENOMEM : 0;
-		placed = !*err;
-		if (placed)
-			k->bin[k->n++] = rest;
+		memory_room(&k->bin, k->n, sizeof(*k->bin));
+		k->bin[k->n++] = rest;
+		placed = true;
 	}
 	for (size_t i = 0; i < b->n && placed; i++)
 		b->want[i]->done = true;
@@ -543,7 +524,7 @@ static struct bin add_shares(const struct metrics *m, struct bin b, const struct
 	return b;
 }
 
-static int pack_metric(struct packing *k, struct picked *one, const char *pmu, bool thresholds)
+static void pack_metric(struct packing *k, struct picked *one, const char *pmu, bool thresholds)
 {
 	struct bin whole = bin_take(one, pmu, true), formula = bin_take(one, pmu, false),
 		   none = { .pmu = pmu, .refused = SIZE_MAX };
@@ -551,19 +532,17 @@ static int pack_metric(struct packing *k, struct picked *one, const char *pmu, b
 	/* The threshold's additional events must not split the formula. What does not fit together takes turns one by
 	 * one, once for all metrics. */
 	const struct bin *tries[] = { &whole, &with, &formula, &led };
-	int err = 0;
 
 	/* Thresholds use what is counted elsewhere, so those without a formula left come last. */
 	if ((!formula.n && !thresholds) || stands(k, &whole, formula.n))
-		return 0;
+		return;
 	led = add_shares(k->m, none, &whole);
 	with = add_shares(k->m, formula, &whole);
-	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]) && !err; i++, one->parted = true)
-		if (tries[i]->n && (!i || tries[i]->n != tries[i - 1]->n) && place(k, tries[i], &err))
-			return 0;
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++, one->parted = true)
+		if (tries[i]->n && (!i || tries[i]->n != tries[i - 1]->n) && place(k, tries[i]))
+			return;
 	for (size_t i = 0; i < whole.n; i++)
 		whole.want[i]->alone = true;
-	return err;
 }
 
 /* Opens a text, and notes what formulas call its events. 0 or -errno with *m->error. */
@@ -575,11 +554,8 @@ static int metrics_open(struct metrics *m, const char *text)
 	for (size_t i = first; i < m->s->set.n && !err; i++) {
 		struct event *ev = &m->s->set.event[i];
 
-		if (ev->metric_id)
-			continue;
-		ev->metric_id = strdup(ev->text);
 		if (!ev->metric_id)
-			err = metrics_no_memory(m);
+			ev->metric_id = memory_text(ev->text);
 	}
 	return err;
 }
@@ -593,7 +569,8 @@ static int open_bin(struct metrics *m, const struct bin *b)
 		b->want[i]->done = true;
 	}
 	buf_addstr(&text, "}:W");
-	return text.err ? metrics_no_memory(m) : metrics_open(m, buf_str(&text));
+	memory_whole(&text);
+	return metrics_open(m, buf_str(&text));
 }
 
 /* Largest first, so that part of another comes after it. */
@@ -610,29 +587,26 @@ static int compare_sizes(const void *left, const void *right)
 static int metric_groups_open(struct metrics *m)
 {
 	struct packing k = { .m = m };
-	SCOPED(scoped_free) struct picked **list = calloc(m->n + 1, sizeof(*list));
-	int err = list ? 0 : -ENOMEM;
+	SCOPED(scoped_free) struct picked **list = memory_new(m->n, sizeof(*list));
+	int err = 0;
 
-	for (size_t i = 0; i < m->n && !err; i++)
+	for (size_t i = 0; i < m->n; i++)
 		list[i] = &m->picked[i];
-	if (!err)
-		qsort(list, m->n, sizeof(*list), compare_sizes);
-	for (size_t i = 0; i < 2 * m->n && !err; i++) {
+	qsort(list, m->n, sizeof(*list), compare_sizes);
+	for (size_t i = 0; i < 2 * m->n; i++) {
 		struct picked *one = list[i % m->n];
 
 		k.once = false;
 		for (size_t larger = 0; larger < i % m->n && !k.once && !m->p->options->perf.metric_no_merge;
 		     larger++)
 			k.once = list[larger]->parted && is_part(one, list[larger]);
-		for (size_t w = 0; w < one->n && !err && !one->ungrouped; w++) {
+		for (size_t w = 0; w < one->n && !one->ungrouped; w++) {
 			const struct want *first = &one->want[w];
 
 			if (!first->done && !first->alone && may_group(pmu_of(first)))
-				err = pack_metric(&k, one, pmu_of(first), i >= m->n);
+				pack_metric(&k, one, pmu_of(first), i >= m->n);
 		}
 	}
-	if (err)
-		metrics_no_memory(m);
 	for (size_t i = 0; i < k.n && !err; i++)
 		err = open_bin(m, &k.bin[i]);
 	free(k.bin);
@@ -697,22 +671,15 @@ static bool find_events_of(struct metrics *m, const char *text, struct event_set
 	return !err && set->n;
 }
 
-static int add_want(struct metrics *m, struct picked *one, const char *text, struct event_set *set)
+static void add_want(struct picked *one, const char *text, struct event_set *set)
 {
-	struct want *new;
-
 	for (size_t i = 0; i < one->n; i++)
 		if (!strcasecmp(one->want[i].text, text)) {
 			event_set_release(set);
-			return 0;
+			return;
 		}
-	if (array_room(&one->want, one->n, sizeof(*one->want))) {
-		event_set_release(set);
-		return metrics_no_memory(m);
-	}
-	new = &one->want[one->n++];
-	*new = (struct want){ .text = strdup(text), .set = *set, .extra = one->extra };
-	return new->text ? 0 : metrics_no_memory(m);
+	memory_room(&one->want, one->n, sizeof(*one->want));
+	one->want[one->n++] = (struct want){ .text = memory_text(text), .set = *set, .extra = one->extra };
 }
 
 /* Returns 0 also if the event is absent and the formula copes; -ENOENT if it does not. */
@@ -730,10 +697,9 @@ static int want_event(struct metrics *m, struct picked *one, const char *name, b
 				buf_printf(&text, "%u", n);
 			else
 				buf_addch(&text, *c);
-		if (text.err)
-			err = metrics_no_memory(m);
-		else if (find_events_of(m, buf_str(&text), &set, e))
-			err = add_want(m, one, buf_str(&text), &set);
+		memory_whole(&text);
+		if (find_events_of(m, buf_str(&text), &set, e))
+			add_want(one, buf_str(&text), &set);
 		else if (!optional)
 			err = -ENOENT;
 	}
@@ -752,24 +718,13 @@ static bool asks_first(const struct expr_input *in, size_t n, const char *name)
  * metrics that then need other events, but nobody pays for both ways of computing them. */
 static bool literal(void *ctx, const char *name, double *v)
 {
-	static const struct {
-		const char *name;
-		enum event_tool what;
-	} rows[] = { { "has_pmem", EVENT_TOOL_HAS_PMEM },
-		     { "num_packages", EVENT_TOOL_NUM_PACKAGES },
-		     { "num_dies", EVENT_TOOL_NUM_DIES },
-		     { "smt_on", EVENT_TOOL_SMT_ON },
-		     { "core_wide", EVENT_TOOL_CORE_WIDE } };
+	const struct metrics *m = ctx;
 	uint64_t value;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (!strcmp(rows[i].name, name) &&
-		    perf_tool_value(((struct metrics *)ctx)->p, rows[i].what, &value)) {
-			*v = (double)value;
-			/* The reader of a recording may undo what -C leaves out. */
-			return value || rows[i].what != EVENT_TOOL_CORE_WIDE;
-		}
-	return false;
+	if (!perf_tool_literal(m->p, name, &value))
+		return false;
+	*v = (double)value;
+	return true;
 }
 
 static int want_formula(struct metrics *m, struct picked *one, const char *text, struct error *e)
@@ -781,10 +736,7 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 
 	if (err)
 		return err;
-	if (expr_fold(x, literal, m)) {
-		expr_free(x);
-		return metrics_no_memory(m);
-	}
+	memory_must(expr_fold(x, literal, m));
 	in = expr_inputs(x, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		/* Elapsed time is in every recording; a metric of the system is requested by its own name. */
@@ -814,11 +766,11 @@ static int want_row(struct metrics *m, struct picked *one, struct error *e)
 
 	while (err == -ENOENT && list && *list) {
 		size_t len = strcspn(list, ";");
-		char *text = strndup(list, len);
+		char *text = memory_checked(strndup(list, len));
 		struct error other = { 0 };
 
 		release_wants(one);
-		err = text ? want_formula(m, one, text, &other) : metrics_no_memory(m);
+		err = want_formula(m, one, text, &other);
 		free(text);
 		list += len + (list[len] == ';');
 	}
@@ -880,8 +832,6 @@ static int find_events(struct metrics *m)
 
 		m->picked[i].want = one.want;
 		m->picked[i].n = one.n;
-		if (err == -ENOMEM)
-			return metrics_no_memory(m);
 		if (err && one.by_group && i + 1 == all && !kept)
 			return error_set(m->error, e.number ? e.number : ENOENT,
 					 "-M: none of the metrics of %.80s can be computed here, such as %s: %s",
@@ -896,11 +846,9 @@ static int find_events(struct metrics *m)
 					 one.vendor || m->n_sets || m->s->packed ? "" : "; " PERF_VENDOR_HINT);
 		if (err) {
 			release_picked(&m->picked[i]);
-			if (is_elsewhere(m, one.row))
-				continue;
-			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
-					 pm_remark(PM_REMARK_METRIC, one.row->display, e.text)))
-				return metrics_no_memory(m);
+			if (!is_elsewhere(m, one.row))
+				plan_refused(m->p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
+					     pm_remark(PM_REMARK_METRIC, one.row->display, e.text));
 			continue;
 		}
 		if (!one.n)
@@ -931,7 +879,6 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 {
 	SCOPED(buf_release) struct buf bundles = BUF_INIT, text = BUF_INIT;
 	const struct event_pmu *pmu = perf_class_first(&m->s->pmus, c);
-	int err = 0;
 
 	for (size_t k = 0; k < m->n && pmu; k++) {
 		bool first = true;
@@ -952,15 +899,13 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 			first = false;
 		}
 	}
-	if (bundles.len)
-		err = perf_class_probe(&m->s->pmus, pmu, m->p->root);
-	if (bundles.len && !err)
-		err = perf_class_groups(pmu, buf_str(&bundles), c->name, &text);
-	if (text.len && !err)
-		err = metrics_open(m, buf_str(&text));
-	if (bundles.err || text.err)
-		err = -ENOMEM;
-	return err == -ENOMEM ? metrics_no_memory(m) : err;
+	if (!bundles.len)
+		return 0;
+	memory_whole(&bundles);
+	perf_class_probe(&m->s->pmus, pmu, m->p->root);
+	perf_class_groups(pmu, buf_str(&bundles), c->name, &text);
+	memory_whole(&text);
+	return text.len ? metrics_open(m, buf_str(&text)) : 0;
 }
 
 /* What stands in no group: once for all metrics, unless each is to have its own. */
@@ -971,17 +916,18 @@ static int open_rest(struct metrics *m)
 	uint32_t ignored;
 	int err = 0;
 
-	for (size_t k = 0; k < m->n && !err; k++)
-		for (size_t i = 0; i < m->picked[k].n && merge && !err; i++)
+	for (size_t k = 0; k < m->n; k++)
+		for (size_t i = 0; i < m->picked[k].n && merge; i++)
 			if (m->picked[k].want[i].done)
-				err = names_set(&seen, m->picked[k].want[i].text, 0);
+				memory_must(names_set(&seen, m->picked[k].want[i].text, 0));
 	for (size_t k = 0; k < m->n && !err; k++)
 		for (size_t i = 0; i < m->picked[k].n && !err; i++) {
 			struct want *w = &m->picked[k].want[i];
 
 			if (w->done || (merge && names_get(&seen, w->text, &ignored)))
 				continue;
-			err = names_set(&seen, w->text, 0) ? metrics_no_memory(m) : metrics_open(m, w->text);
+			memory_must(names_set(&seen, w->text, 0));
+			err = metrics_open(m, w->text);
 		}
 	return err;
 }
@@ -999,8 +945,8 @@ static struct pm_value definition(const struct metrics *m, const struct metric *
 
 	for (size_t i = m->n_files; i < m->n_sets; i++)
 		packed |= row >= m->set[i].row && row < m->set[i].row + m->set[i].n;
-	v = pm_array(n + packed);
-	for (uint32_t i = 0; v.array.item && i < n; i++)
+	v = plan_array(n + packed);
+	for (uint32_t i = 0; i < n; i++)
 		v.array.item[i] = pm_text(texts[i] ? texts[i] : "");
 	if (v.array.item && packed)
 		v.array.item[PM_METRIC_VENDOR] = pm_bool(true);
@@ -1008,7 +954,7 @@ static struct pm_value definition(const struct metrics *m, const struct metric *
 }
 
 /* What was requested in words: a report is laid out by them. */
-static int record_words(struct metrics *m)
+static void record_words(struct metrics *m)
 {
 	SCOPED(buf_release) struct buf all = BUF_INIT;
 	struct pm_value v;
@@ -1019,29 +965,29 @@ static int record_words(struct metrics *m)
 		buf_printf(&all, "%s%s", all.len ? "," : "", *list);
 	for (const char *c = buf_str(&all); *c; c++)
 		n += *c == ',';
-	v = pm_array(n + 1);
+	memory_whole(&all);
+	v = plan_array(n + 1);
 	v.array.n = 0;
 	rest = all.data ? (char *)all.data : NULL;
-	while (v.array.item && (word = strsep(&rest, ",")))
+	while ((word = strsep(&rest, ",")))
 		if (*word)
 			v.array.item[v.array.n++] = pm_text(word);
-	if (all.err || pm_map_set(&m->p->model->header, PM_HEADER_METRIC_WORDS, v))
-		return metrics_no_memory(m);
-	return 0;
+	plan_set(&m->p->model->header, PM_HEADER_METRIC_WORDS, v);
 }
 
 /* All that were picked, in the order of asking; a vendor's with its definition, because the file will not be
  * there. */
-static int record_metrics(struct metrics *m)
+static void record_metrics(struct metrics *m)
 {
-	struct pm_value v = pm_array((uint32_t)m->n);
+	struct pm_value v = plan_array((uint32_t)m->n);
 
-	for (uint32_t i = 0; v.array.item && i < v.array.n; i++) {
+	for (uint32_t i = 0; i < v.array.n; i++) {
 		const struct picked *one = &m->picked[i];
 
 		v.array.item[i] = one->vendor ? definition(m, one->row) : pm_text(one->row->name);
 	}
-	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? metrics_no_memory(m) : record_words(m);
+	plan_set(&m->p->model->header, PM_HEADER_METRICS, v);
+	record_words(m);
 }
 
 /* What a '?' runs over, from 0; one value where the machine does not say. */
@@ -1089,7 +1035,7 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 	if (!err && !s->set.n)
 		err = metrics_open(&m, "duration_time");
 	if (!err)
-		err = record_metrics(&m);
+		record_metrics(&m);
 	s->pmus.cores_first = false;
 	release(&m);
 	return err;

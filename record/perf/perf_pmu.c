@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/event/class_pmu.h"
 #include "common/event/vendor_events.h"
+#include "common/memory.h"
 #include "common/metric/metric.h"
 #include "common/number.h"
 #include "record/host/clocks.h"
@@ -80,23 +80,20 @@ static int read_node(const struct root *root, const char *device)
 }
 
 /* If the port's registers do not say where it is, records their state in *state. */
-static int add_port(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
+static void add_port(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
 {
 	struct root whole = *root;
 	SCOPED(buf_release) struct buf config = BUF_INIT;
 	const char *c;
 	size_t dvsec;
 	ssize_t len;
-	int err = 0;
 
 	whole.whole = true;
 	len = root_read(&whole, &config, CONFIG_BYTES, PCI_DEVICES "/%s/config", device);
 	c = buf_str(&config);
 	dvsec = len > EXTENDED ? find_dvsec(c, (size_t)len) : 0;
 
-	if (len == -ENOMEM) {
-		err = -ENOMEM;
-	} else if (dvsec) {
+	if (dvsec) {
 		struct pci_port port = {
 			.at = at,
 			.bus = (uint8_t)c[dvsec + 0xc],
@@ -110,41 +107,38 @@ static int add_port(struct pci_map *m, const struct root *root, const char *devi
 		};
 
 		m->state = PCI_KNOWN;
-		err = pci_map_add_port(m, &port);
+		memory_must(pci_map_add_port(m, &port));
 	} else if (m->state != PCI_KNOWN) {
 		bool cut = len <= CONFIG_HEAD && len != -ENOENT;
 
 		m->state = cut || m->state == PCI_NEEDS_ROOT ? PCI_NEEDS_ROOT : PCI_NO_SUCH;
 	}
-	return err;
 }
 
-static int add_function(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
+static void add_function(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
 {
 	struct pci_function f = { .at = at };
 	uint32_t vendor = 0, id = 0;
 
 	if (m->n_functions >= FUNCTIONS_MAX || !pci_map_place(m, &f))
-		return 0;
+		return;
 	read_hex(root, device, "class", &f.class);
 	if (read_hex(root, device, "vendor", &vendor) && read_hex(root, device, "device", &id)) {
 		f.vendor = (uint16_t)vendor;
 		f.device = (uint16_t)id;
 	}
-	return pci_map_add_function(m, &f);
+	memory_must(pci_map_add_function(m, &f));
 }
 
-int pci_map_read(struct pci_map *m, const struct root *root)
+void pci_map_read(struct pci_map *m, const struct root *root)
 {
 	SCOPED(root_list_free) char **names = NULL;
-	int n = root_list(root, &names, PCI_DEVICES), err = 0;
+	int n = root_list(root, &names, PCI_DEVICES);
 
 	*m = (struct pci_map){ 0 };
-	if (n < 0)
-		return n == -ENOMEM ? n : 0;
 	/* Ports first: the buses below them place the functions. */
-	for (int pass = 0; pass < 2 && !err; pass++) {
-		for (int i = 0; i < n && !err; i++) {
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < n; i++) {
 			struct pci_address at;
 			uint32_t vendor, class;
 			bool domain;
@@ -152,80 +146,73 @@ int pci_map_read(struct pci_map *m, const struct root *root)
 			if (!pci_parse(names[i], &at, &domain) || !domain)
 				continue;
 			if (pass)
-				err = add_function(m, root, names[i], at);
+				add_function(m, root, names[i], at);
 			else if (read_hex(root, names[i], "vendor", &vendor) && vendor == VENDOR_NVIDIA &&
 				 read_hex(root, names[i], "class", &class) && class >> 8 == CLASS_PCI_BRIDGE)
-				err = add_port(m, root, names[i], at);
+				add_port(m, root, names[i], at);
 		}
 		pci_map_sort(m);
 		if (!m->n_ports)
 			break;
 	}
-	if (err)
-		pci_map_release(m);
-	return err;
 }
 
 /* ---- into the recording ---- */
 
 static struct pm_value config_row(const int64_t *v, uint32_t n)
 {
-	struct pm_value row = pm_array(n);
+	struct pm_value row = plan_array(n);
 
-	for (uint32_t i = 0; row.array.item && i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		row.array.item[i] = v[i] < 0 ? pm_s64(v[i]) : pm_u64((uint64_t)v[i]);
 	return row;
 }
 
-static int record_ports(const struct pci_map *m, struct plan *p)
+static void record_ports(const struct pci_map *m, struct plan *p)
 {
-	struct pm_value all = pm_array((uint32_t)m->n_ports);
+	struct pm_value all = plan_array((uint32_t)m->n_ports);
 
-	for (size_t i = 0; all.array.item && i < m->n_ports; i++) {
+	for (size_t i = 0; i < m->n_ports; i++) {
 		const struct pci_port *t = &m->port[i];
 
 		all.array.item[i] = config_row((const int64_t[]){ t->at.domain, t->at.id, t->bus, t->segment, t->rp,
 								  t->rc, t->socket, t->node },
 					       8);
 	}
-	return plan_fact(p, all, "pci.root_ports");
+	plan_fact(p, all, "pci.root_ports");
 }
 
-static int record_functions(const struct pci_map *m, struct plan *p)
+static void record_functions(const struct pci_map *m, struct plan *p)
 {
-	struct pm_value all;
+	struct pm_value all = plan_array((uint32_t)m->n_functions);
 
-	if (!m->n_functions)
-		return 0;
-	all = pm_array((uint32_t)m->n_functions);
-	for (size_t i = 0; all.array.item && i < m->n_functions; i++) {
+	for (size_t i = 0; i < m->n_functions; i++) {
 		const struct pci_function *f = &m->function[i];
 
 		all.array.item[i] = config_row(
 			(const int64_t[]){ f->at.domain, f->at.id, f->port, f->class, f->vendor, f->device }, 6);
 	}
-	return plan_fact(p, all, "pci.functions");
+	if (m->n_functions)
+		plan_fact(p, all, "pci.functions");
 }
 
-int pci_map_record(const struct pci_map *m, struct plan *p)
+void pci_map_record(const struct pci_map *m, struct plan *p)
 {
-	int err;
-
 	switch (m->state) {
 	case PCI_ABSENT:
-		return 0;
+		break;
 	case PCI_NO_SUCH:
-		return plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NOT_SUPPORTED, "pci.root_ports");
+		plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NOT_SUPPORTED, "pci.root_ports");
+		break;
 	case PCI_NEEDS_ROOT:
-		err = plan_refused(p, PM_REASON_NO_PERMISSION, pm_remark(PM_REMEDY_PCI_ROOT),
-				   pm_remark(PM_REMARK_PCI_CONFIG));
-		return err ? err :
-			     plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NO_PERMISSION, "pci.root_ports");
+		plan_refused(p, PM_REASON_NO_PERMISSION, pm_remark(PM_REMEDY_PCI_ROOT),
+			     pm_remark(PM_REMARK_PCI_CONFIG));
+		plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NO_PERMISSION, "pci.root_ports");
+		break;
 	case PCI_KNOWN:
-		err = record_ports(m, p);
-		return err ? err : record_functions(m, p);
+		record_ports(m, p);
+		record_functions(m, p);
 	}
-	return 0;
 }
 
 #define PMU_DEVICES    "/sys/bus/event_source/devices"
@@ -269,28 +256,24 @@ void perf_pmus_release(struct perf_pmus *p)
 	*p = (struct perf_pmus){ 0 };
 }
 
-static int read_formats(struct event_pmu *pmu, const struct root *root)
+static void read_formats(struct event_pmu *pmu, const struct root *root)
 {
 	SCOPED(root_list_free) char **names = NULL;
 	char line[LINE_MAX_BYTES];
-	int n = root_list(root, &names, PMU_DEVICES "/%s/format", pmu->name), err = 0;
+	int n = root_list(root, &names, PMU_DEVICES "/%s/format", pmu->name);
 
 	if (n <= 0)
-		return n == -ENOMEM ? n : 0;
-	pmu->format = calloc((size_t)n, sizeof(*pmu->format));
-	err = pmu->format ? 0 : -ENOMEM;
-	for (int i = 0; i < n && !err; i++) {
+		return;
+	pmu->format = memory_new((size_t)n, sizeof(*pmu->format));
+	for (int i = 0; i < n; i++) {
 		struct event_format *f = &pmu->format[pmu->n_formats];
 
 		if (root_line(root, line, sizeof(line), PMU_DEVICES "/%s/format/%s", pmu->name, names[i]))
 			continue;
 		pmu->n_formats++;
-		f->name = strdup(names[i]);
-		f->text = strdup(line);
-		if (!f->name || !f->text)
-			err = -ENOMEM;
+		f->name = memory_text(names[i]);
+		f->text = memory_text(line);
 	}
-	return err;
 }
 
 /* Whether it describes another event, as "cas.scale" and "cas.unit" describe "cas". */
@@ -323,15 +306,12 @@ static bool side_line(char *line, size_t size, const struct event_pmu *pmu, char
 	return *name && !root_line(root, line, size, PMU_DEVICES "/%s/events/%s", pmu->name, *name) && line[0];
 }
 
-static int side_text(char **to, const struct event_pmu *pmu, char *const *names, int i, const char *side,
-		     const struct root *root)
+static char *side_text(const struct event_pmu *pmu, char *const *names, int i, const char *side,
+		       const struct root *root)
 {
 	char line[256];
 
-	if (!side_line(line, sizeof(line), pmu, names, i, side, root))
-		return 0;
-	*to = strdup(line);
-	return *to ? 0 : -ENOMEM;
+	return side_line(line, sizeof(line), pmu, names, i, side, root) ? memory_text(line) : NULL;
 }
 
 static bool side_flag(const struct event_pmu *pmu, char *const *names, int i, const char *side,
@@ -342,28 +322,26 @@ static bool side_flag(const struct event_pmu *pmu, char *const *names, int i, co
 	return side_line(line, sizeof(line), pmu, names, i, side, root) && !strcmp(line, "1");
 }
 
-static int read_aliases(struct event_pmu *pmu, const struct root *root)
+static void read_aliases(struct event_pmu *pmu, const struct root *root)
 {
 	SCOPED(root_list_free) char **names = NULL;
 	char line[LINE_MAX_BYTES];
-	int n = root_list(root, &names, PMU_DEVICES "/%s/events", pmu->name), err = 0;
+	int n = root_list(root, &names, PMU_DEVICES "/%s/events", pmu->name);
 
 	if (n <= 0)
-		return n == -ENOMEM ? n : 0;
-	pmu->alias = calloc((size_t)n, sizeof(*pmu->alias));
-	err = pmu->alias ? 0 : -ENOMEM;
-	for (int i = 0; i < n && !err; i++) {
+		return;
+	pmu->alias = memory_new((size_t)n, sizeof(*pmu->alias));
+	for (int i = 0; i < n; i++) {
 		struct event_alias *a = &pmu->alias[pmu->n_aliases];
 
 		if (is_side_file(names[i]) ||
 		    root_line(root, line, sizeof(line), PMU_DEVICES "/%s/events/%s", pmu->name, names[i]) || !line[0])
 			continue;
 		pmu->n_aliases++;
-		a->name = strdup(names[i]);
-		a->text = strdup(line);
-		err = a->name && a->text ? side_text(&a->scale, pmu, names, i, ".scale", root) : -ENOMEM;
-		if (!err)
-			err = side_text(&a->unit, pmu, names, i, ".unit", root);
+		a->name = memory_text(names[i]);
+		a->text = memory_text(line);
+		a->scale = side_text(pmu, names, i, ".scale", root);
+		a->unit = side_text(pmu, names, i, ".unit", root);
 		/* Without a numeric scale, the unit is plain counts. */
 		if (a->scale && !pm_scale_good(a->scale)) {
 			free(a->scale);
@@ -373,52 +351,39 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 		a->per_pkg = side_flag(pmu, names, i, ".per-pkg", root);
 		a->snapshot = side_flag(pmu, names, i, ".snapshot", root);
 	}
-	return err;
 }
 
-/* Reads the CPUs of a mask; if it is invalid there are none, so that nothing is counted. 0, -ENOMEM, or the error of
- * the file. */
-static int read_mask(struct event_pmu *pmu, const char *file, const struct root *root)
+/* Reads the CPUs of a mask; if it is invalid there are none, so that nothing is counted. False: there is no file. */
+static bool read_mask(struct event_pmu *pmu, const char *file, const struct root *root)
 {
 	char line[LINE_MAX_BYTES];
 	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
-	int err = root_line(root, line, sizeof(line), PMU_DEVICES "/%s/%s", pmu->name, file);
-
-	if (err)
-		return err;
-	pmu->cpus = strdup(cpulist_parse(&cpus, line, false, NULL) ? "" : line);
-	return pmu->cpus ? 0 : -ENOMEM;
+	if (root_line(root, line, sizeof(line), PMU_DEVICES "/%s/%s", pmu->name, file))
+		return false;
+	pmu->cpus = memory_text(cpulist_parse(&cpus, line, false, NULL) ? "" : line);
+	return true;
 }
 
-static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *root)
+/* False: its events cannot be opened. */
+static bool read_pmu(struct event_pmu *pmu, const char *name, const struct root *root)
 {
 	char line[LINE_MAX_BYTES];
 	uint64_t type = UINT32_MAX; /* nothing has it */
-	int err;
 
-	*pmu = (struct event_pmu){ .name = strdup(name) };
-	if (!pmu->name)
-		return -ENOMEM;
-	if (event_pmu_takes_pointer(name))
-		return -ENOENT;
 	/* A PMU whose kind is added up must not be left out silently. */
-	if (root_u64(root, &type, PMU_DEVICES "/%s/type", name) && !pmu_class_of(name, NULL))
-		return -ENOENT;
-	pmu->type = (uint32_t)type;
-	if (!root_line(root, line, sizeof(line), PMU_DEVICES "/%s/identifier", name) && line[0] &&
-	    !(pmu->identifier = strdup(line)))
-		return -ENOMEM;
+	if (event_pmu_takes_pointer(name) ||
+	    (root_u64(root, &type, PMU_DEVICES "/%s/type", name) && !pmu_class_of(name, NULL)))
+		return false;
+	*pmu = (struct event_pmu){ .name = memory_text(name), .type = (uint32_t)type };
+	if (!root_line(root, line, sizeof(line), PMU_DEVICES "/%s/identifier", name) && line[0])
+		pmu->identifier = memory_text(line);
 	/* A mask says where to open an uncore PMU; "cpus" says which CPUs a core PMU of a hybrid belongs to. */
-	err = read_mask(pmu, "cpumask", root);
-	pmu->uncore = !err;
-	if (err && err != -ENOMEM) {
-		err = read_mask(pmu, "cpus", root);
-		pmu->core = !err || !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
-	}
-	if (err == -ENOMEM)
-		return err;
-	err = read_formats(pmu, root);
-	return err ? err : read_aliases(pmu, root);
+	pmu->uncore = read_mask(pmu, "cpumask", root);
+	pmu->core =
+		!pmu->uncore && (read_mask(pmu, "cpus", root) || !strcmp(name, "cpu") || !strcmp(name, "cpum_cf"));
+	read_formats(pmu, root);
+	read_aliases(pmu, root);
+	return true;
 }
 
 /* Core PMUs in the kernel's order (the big cores of a hybrid come first), then all others by name. */
@@ -458,7 +423,7 @@ static const struct {
 
 /* Where to open such a PMU without a mask: on the first CPU of each package or core, because others would count the
  * same once more. */
-static int add_shared_mask(struct event_pmu *pmu, const struct root *root)
+static void add_shared_mask(struct event_pmu *pmu, const struct root *root)
 {
 	SCOPED(cpulist_release) struct cpulist online = { 0 };
 	SCOPED(buf_release) struct buf firsts = BUF_INIT;
@@ -467,7 +432,7 @@ static int add_shared_mask(struct event_pmu *pmu, const struct root *root)
 	while (k < sizeof(shared) / sizeof(shared[0]) && strcmp(shared[k].pmu, pmu->name))
 		k++;
 	if (k == sizeof(shared) / sizeof(shared[0]) || pmu->cpus)
-		return 0;
+		return;
 	(void)root_cpulist(root, &online, "/sys/devices/system/cpu/online");
 	for (size_t i = 0; i < online.n; i++) {
 		SCOPED(cpulist_release) struct cpulist with = { 0 };
@@ -479,33 +444,26 @@ static int add_shared_mask(struct event_pmu *pmu, const struct root *root)
 		buf_printf(&firsts, "%s%u", firsts.len ? "," : "", online.cpu[i]);
 	}
 	pmu->uncore = true;
-	pmu->cpus = buf_detach(&firsts);
-	return pmu->cpus ? 0 : -ENOMEM;
+	pmu->cpus = memory_checked(buf_detach(&firsts));
 }
 
-static int set_text(char **to, const char *text)
+static void set_text(char **to, const char *text)
 {
-	if (*to || !text)
-		return 0;
-	*to = strdup(text);
-	return *to ? 0 : -ENOMEM;
+	if (!*to && text)
+		*to = memory_text(text);
 }
 
 /* Its files contain neither units nor descriptions. */
-static int describe_events(struct event_pmu *pmu, const struct pmu_class *c)
+static void describe_events(struct event_pmu *pmu, const struct pmu_class *c)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < pmu->n_aliases && !err; i++) {
+	for (size_t i = 0; i < pmu->n_aliases; i++) {
 		const struct pmu_class_event *ev = pmu_class_event(c, pmu->alias[i].name);
 
 		if (!ev)
 			continue;
-		err = set_text(&pmu->alias[i].help, ev->help);
-		if (!err)
-			err = set_text(&pmu->alias[i].unit, ev->unit);
+		set_text(&pmu->alias[i].help, ev->help);
+		set_text(&pmu->alias[i].unit, ev->unit);
 	}
-	return err;
 }
 
 /* Whether a kernel older than the hardware gives it another name, and names at most its clock. */
@@ -554,17 +512,13 @@ static bool is_there(const struct perf_classes *all, const struct event_pmu *pmu
 	return format && !strcmp(format, where + equals + 1);
 }
 
-static int name_events(const struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c)
+static void name_events(const struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c)
 {
-	struct event_alias *bigger;
 	size_t n = 0;
 
 	while (c->event[n].name)
 		n++;
-	bigger = realloc(pmu->alias, (pmu->n_aliases + n + 1) * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	pmu->alias = bigger;
+	pmu->alias = memory_resize(pmu->alias, pmu->n_aliases + n, sizeof(*pmu->alias));
 	for (size_t i = 0; i < n; i++) {
 		struct event_alias *a = &pmu->alias[pmu->n_aliases];
 		bool have = event_pmu_alias(pmu, c->event[i].name, strlen(c->event[i].name));
@@ -574,18 +528,15 @@ static int name_events(const struct perf_classes *all, struct event_pmu *pmu, co
 		if (have || (c->pmu && (!c->event[i].terms || !takes(pmu, c->event[i].terms))) ||
 		    (c->event[i].where && !is_there(all, pmu, c->event[i].where)))
 			continue;
-		*a = (struct event_alias){ .name = strdup(c->event[i].name),
-					   .text = strdup(c->event[i].terms ? c->event[i].terms : code) };
+		*a = (struct event_alias){ .name = memory_text(c->event[i].name),
+					   .text = memory_text(c->event[i].terms ? c->event[i].terms : code) };
 		pmu->n_aliases++;
-		if (!a->name || !a->text)
-			return -ENOMEM;
 	}
-	return 0;
 }
 
 /* Where to open a PMU outside the cores without a mask: once for the CPUs it says it belongs to, else once per
  * package. */
-static int add_mask(struct event_pmu *pmu, const struct root *root)
+static void add_mask(struct event_pmu *pmu, const struct root *root)
 {
 	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	struct buf firsts = BUF_INIT;
@@ -603,15 +554,13 @@ static int add_mask(struct event_pmu *pmu, const struct root *root)
 		seen[package / 64 % 64] |= UINT64_C(1) << package % 64;
 	}
 	pmu->uncore = true;
-	pmu->cpus = buf_detach(&firsts);
-	return pmu->cpus ? 0 : -ENOMEM;
+	pmu->cpus = memory_checked(buf_detach(&firsts));
 }
 
-static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c,
-		    struct class_pmu *self, const struct root *root)
+static void classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c,
+		     struct class_pmu *self, const struct root *root)
 {
 	char peer[64] = "";
-	int err = 0;
 
 	root_line(root, peer, sizeof(peer), PMU_DEVICES "/%s/peer", pmu->name);
 	class_pmu_init(self, c, pmu->name, peer[0] ? peer : NULL, &all->pci);
@@ -621,10 +570,10 @@ static int classify(struct perf_classes *all, struct event_pmu *pmu, const struc
 	pmu->hook_data = self;
 	all->pci_wanted |= c->per_rc;
 	if (!pmu->core && !pmu->cpus)
-		err = add_mask(pmu, root);
-	if (!err && (c->pmu || is_unnamed(pmu, c)))
-		err = name_events(all, pmu, c);
-	return err ? err : describe_events(pmu, c);
+		add_mask(pmu, root);
+	if (c->pmu || is_unnamed(pmu, c))
+		name_events(all, pmu, c);
+	describe_events(pmu, c);
 }
 
 static bool overlap(const struct cpulist *a, const struct cpulist *b)
@@ -658,16 +607,14 @@ static int node_of(const struct root *root, const char *cpus)
 }
 
 /* Assigns the PMUs of root complexes to the sockets of the root ports. */
-static int find_sockets(struct perf_pmus *p, const struct root *root)
+static void find_sockets(struct perf_pmus *p, const struct root *root)
 {
 	struct perf_classes *all = p->classes;
-	SCOPED(scoped_free) char(*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
-	SCOPED(scoped_free) const char **text = calloc(p->n + 1, sizeof(*text));
-	SCOPED(scoped_free) struct class_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
+	SCOPED(scoped_free) char(*cpus)[256] = memory_new(p->n, sizeof(*cpus));
+	SCOPED(scoped_free) const char **text = memory_new(p->n, sizeof(*text));
+	SCOPED(scoped_free) struct class_pmu **pmu = memory_new(p->n, sizeof(*pmu));
 	size_t n = 0;
 
-	if (!cpus || !text || !pmu)
-		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
 		if (!perf_class(&p->pmu[i]) || !perf_class(&p->pmu[i])->per_rc)
 			continue;
@@ -682,67 +629,45 @@ static int find_sockets(struct perf_pmus *p, const struct root *root)
 		if (socket >= 0)
 			pmu[i]->socket = socket;
 	}
-	return 0;
 }
 
 /* Finds the classes of all PMUs and adds what sysfs lacks: hooks, units, names of events. Call it once their
- * addresses are final. 0 or -ENOMEM. */
-static int perf_classes_find(struct perf_pmus *p, const struct root *root)
+ * addresses are final. */
+static void perf_classes_find(struct perf_pmus *p, const struct root *root)
 {
-	struct perf_classes *all = NULL;
+	struct perf_classes *all = p->classes = memory_new(1, sizeof(*all));
 	size_t n = 0;
-	int err = 0;
 
-	for (size_t i = 0; i < p->n; i++)
-		n += pmu_class_of(p->pmu[i].name, p->pmu[i].identifier) != NULL;
-	all = p->classes = calloc(1, sizeof(*all));
-	if (!all || !(all->pmu = calloc(n + 1, sizeof(*all->pmu))))
-		return -ENOMEM;
-	n = 0;
+	all->pmu = memory_new(p->n, sizeof(*all->pmu));
 	all->family = family_of(root);
 	all->midr = cputype_chip(root, all->soc);
-	for (size_t i = 0; i < p->n && !err; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		const struct pmu_class *c = pmu_class_of(p->pmu[i].name, p->pmu[i].identifier);
 
-		err = c ? classify(all, &p->pmu[i], c, &all->pmu[n++], root) : add_shared_mask(&p->pmu[i], root);
+		if (c)
+			classify(all, &p->pmu[i], c, &all->pmu[n++], root);
+		else
+			add_shared_mask(&p->pmu[i], root);
 	}
-	if (!err && all->pci_wanted)
-		err = pci_map_read(&all->pci, root);
-	return err || all->pci.state != PCI_KNOWN ? err : find_sockets(p, root);
+	if (all->pci_wanted)
+		pci_map_read(&all->pci, root);
+	if (all->pci.state == PCI_KNOWN)
+		find_sockets(p, root);
 }
 
-int perf_pmus_read(struct perf_pmus *p, const struct root *root)
+void perf_pmus_read(struct perf_pmus *p, const struct root *root)
 {
 	SCOPED(root_list_free) char **names = NULL;
-	int n = root_list(root, &names, PMU_DEVICES), err = 0;
-	bool slots = false;
+	int n = root_list(root, &names, PMU_DEVICES);
 
 	*p = (struct perf_pmus){ 0 };
-	if (n == -ENOMEM)
-		return n;
-	p->pmu = calloc((size_t)(n < 0 ? 0 : n) + 1, sizeof(*p->pmu));
-	err = p->pmu ? 0 : -ENOMEM;
-	for (int i = 0; i < n && !err; i++) {
-		err = read_pmu(&p->pmu[p->n], names[i], root);
-		if (err == -ENOENT) {
-			event_pmu_release(&p->pmu[p->n]);
-			err = 0;
-		} else {
-			slots = slots ||
-				(p->pmu[p->n].core && root_exists(root, PMU_DEVICES "/%s/caps/slots", names[i]));
-			p->n++;
-		}
-	}
-	if (!err)
-		err = event_tool_pmu(&p->pmu[p->n], slots);
-	p->n += !err;
-	if (!err) {
-		qsort(p->pmu, p->n, sizeof(*p->pmu), compare_pmus);
-		err = perf_classes_find(p, root);
-	}
-	if (err)
-		perf_pmus_release(p);
-	return err;
+	p->pmu = memory_new((size_t)(n < 0 ? 0 : n) + 1, sizeof(*p->pmu));
+	for (int i = 0; i < n; i++)
+		p->n += read_pmu(&p->pmu[p->n], names[i], root);
+	memory_must(event_tool_pmu(&p->pmu[p->n]));
+	p->n++;
+	qsort(p->pmu, p->n, sizeof(*p->pmu), compare_pmus);
+	perf_classes_find(p, root);
 }
 
 static bool is_folder(const char *path)
@@ -826,22 +751,30 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 
 static struct pm_value pair(const char *name, const char *text)
 {
-	struct pm_value v = pm_array(2);
+	struct pm_value v = plan_array(2);
 
-	if (v.array.item) {
-		v.array.item[0] = pm_text(name);
-		v.array.item[1] = pm_text(text);
-	}
+	v.array.item[0] = pm_text(name);
+	v.array.item[1] = pm_text(text);
 	return v;
 }
 
-static int add_formats(struct pm_map *attrs, const struct event_pmu *pmu)
+/* Sets the first n of the values, unless there are none. */
+static void set_used(struct pm_map *attrs, uint32_t key, struct pm_value v, uint32_t n)
 {
-	struct pm_value v = pm_array((uint32_t)pmu->n_formats);
+	v.array.n = n;
+	if (n)
+		plan_set(attrs, key, v);
+	else
+		pm_value_release(&v);
+}
 
-	for (size_t i = 0; v.array.item && i < pmu->n_formats; i++)
+static void add_formats(struct pm_map *attrs, const struct event_pmu *pmu)
+{
+	struct pm_value v = plan_array((uint32_t)pmu->n_formats);
+
+	for (size_t i = 0; i < pmu->n_formats; i++)
 		v.array.item[i] = pair(pmu->format[i].name, pmu->format[i].text);
-	return pmu->n_formats ? pm_map_set(attrs, PM_PMU_FORMATS, v) : (pm_value_release(&v), 0);
+	set_used(attrs, PM_PMU_FORMATS, v, v.array.n);
 }
 
 /* Whether the alias is one of the events, whose canonical names begin with "PMU/ALIAS". */
@@ -861,50 +794,42 @@ static bool is_used(const struct event_pmu *pmu, const struct event_alias *a, co
 	return false;
 }
 
-static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu, const struct event_set *set)
+static void add_aliases(struct pm_map *attrs, const struct event_pmu *pmu, const struct event_set *set)
 {
-	struct pm_value v = pm_array((uint32_t)pmu->n_aliases);
+	struct pm_value v = plan_array((uint32_t)pmu->n_aliases);
 	uint32_t used = 0;
 
-	for (size_t i = 0; v.array.item && i < pmu->n_aliases; i++) {
+	for (size_t i = 0; i < pmu->n_aliases; i++) {
 		const struct event_alias *a = &pmu->alias[i];
 		struct pm_value row;
 
 		/* A vendor has thousands. */
 		if (a->vendor && !is_used(pmu, a, set))
 			continue;
-		row = pm_array(5);
-		if (row.array.item) {
-			row.array.item[0] = pm_text(a->name);
-			row.array.item[1] = pm_text(a->text);
-			row.array.item[2] = pm_text(a->scale ? a->scale : "");
-			row.array.item[3] = pm_text(a->unit ? a->unit : "");
-			row.array.item[4] = pm_u64((a->per_pkg ? PM_PMU_EVENT_PER_PKG : 0) |
-						   (a->snapshot ? PM_PMU_EVENT_SNAPSHOT : 0) |
-						   (a->given ? PM_PMU_EVENT_GIVEN : 0));
-		}
+		row = plan_array(5);
+		row.array.item[0] = pm_text(a->name);
+		row.array.item[1] = pm_text(a->text);
+		row.array.item[2] = pm_text(a->scale ? a->scale : "");
+		row.array.item[3] = pm_text(a->unit ? a->unit : "");
+		row.array.item[4] =
+			pm_u64((a->per_pkg ? PM_PMU_EVENT_PER_PKG : 0) | (a->snapshot ? PM_PMU_EVENT_SNAPSHOT : 0) |
+			       (a->given ? PM_PMU_EVENT_GIVEN : 0));
 		v.array.item[used++] = row;
 	}
-	if (!v.array.item && pmu->n_aliases)
-		return -ENOMEM;
-	v.array.n = used;
-	return used ? pm_map_set(attrs, PM_PMU_EVENTS, v) : (pm_value_release(&v), 0);
+	set_used(attrs, PM_PMU_EVENTS, v, used);
 }
 
 /* Adds the files of a directory as pairs, except those in `except` (ends with NULL). */
-static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *dir,
-		     const char *const *except)
+static void add_files(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *dir,
+		      const char *const *except)
 {
 	SCOPED(root_list_free) char **names = NULL;
 	char line[LINE_MAX_BYTES];
 	int n = root_list(root, &names, PMU_DEVICES "/%s%s", pmu, dir);
-	struct pm_value all;
+	struct pm_value all = plan_array(n < 0 ? 0 : (uint32_t)n);
 	uint32_t used = 0;
 
-	if (n < 0)
-		return n == -ENOMEM ? n : 0;
-	all = pm_array((uint32_t)n);
-	for (int i = 0; i < n && all.array.item; i++) {
+	for (int i = 0; i < n; i++) {
 		int k = 0;
 
 		while (except[k] && strcmp(except[k], names[i]))
@@ -914,54 +839,41 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 		    line[0])
 			all.array.item[used++] = pair(names[i], line);
 	}
-	if (!all.array.item)
-		return n ? -ENOMEM : 0;
-	all.array.n = used;
-	if (used)
-		return pm_map_set(attrs, key, all);
-	pm_value_release(&all);
-	return 0;
+	set_used(attrs, key, all, used);
 }
 
-int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, struct plan *plan)
+void perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, struct plan *plan)
 {
 	static const char *const nothing[] = { NULL };
 	static const char *const known[] = { "type",    "uevent",          "format", "events", "caps",
 					     "power",   "subsystem",       "device", "driver", "identifier",
 					     "cpumask", "associated_cpus", "cpus",   NULL };
 	const bool whole = !plan->options->perf.brief;
-	int err = 0;
 
-	for (size_t i = 0; i < p->n && !err; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		const struct event_pmu *pmu = &p->pmu[i];
 		struct pm_pmu out = { 0 };
 		char line[LINE_MAX_BYTES];
 
-		err = pm_map_set(&out.attrs, PM_PMU_NAME, pm_text(pmu->name));
-		if (!err)
-			err = pm_map_set(&out.attrs, PM_PMU_TYPE, pm_u64(pmu->type));
-		if (!err && pmu->identifier)
-			err = pm_map_set(&out.attrs, PM_PMU_IDENTIFIER, pm_text(pmu->identifier));
-		if (!err && pmu->cpus)
-			err = pm_map_set(&out.attrs, pmu->uncore ? PM_PMU_CPUMASK : PM_PMU_CPUS, pm_text(pmu->cpus));
-		if (!err && whole &&
-		    !root_line(plan->root, line, sizeof(line), PMU_DEVICES "/%s/associated_cpus", pmu->name))
-			err = pm_map_set(&out.attrs, PM_PMU_ASSOCIATED_CPUS, pm_text(line));
-		if (!err)
-			err = add_formats(&out.attrs, pmu);
-		if (!err && perf_class_counters(pmu))
-			err = pm_map_set(&out.attrs, PM_PMU_COUNTERS, pm_u64(perf_class_counters(pmu)));
-		if (!err)
-			err = add_aliases(&out.attrs, pmu, set);
-		if (!err && (whole || pmu->core))
-			err = add_files(&out.attrs, PM_PMU_CAPS, plan->root, pmu->name, "/caps", nothing);
-		if (!err && whole)
-			err = add_files(&out.attrs, PM_PMU_FILES, plan->root, pmu->name, "", known);
-		if (!err)
-			err = pm_model_add_pmu(plan->model, &out);
+		plan_set(&out.attrs, PM_PMU_NAME, pm_text(pmu->name));
+		plan_set(&out.attrs, PM_PMU_TYPE, pm_u64(pmu->type));
+		if (pmu->identifier)
+			plan_set(&out.attrs, PM_PMU_IDENTIFIER, pm_text(pmu->identifier));
+		if (pmu->cpus)
+			plan_set(&out.attrs, pmu->uncore ? PM_PMU_CPUMASK : PM_PMU_CPUS, pm_text(pmu->cpus));
+		if (whole && !root_line(plan->root, line, sizeof(line), PMU_DEVICES "/%s/associated_cpus", pmu->name))
+			plan_set(&out.attrs, PM_PMU_ASSOCIATED_CPUS, pm_text(line));
+		add_formats(&out.attrs, pmu);
+		if (perf_class_counters(pmu))
+			plan_set(&out.attrs, PM_PMU_COUNTERS, pm_u64(perf_class_counters(pmu)));
+		add_aliases(&out.attrs, pmu, set);
+		if (whole || pmu->core)
+			add_files(&out.attrs, PM_PMU_CAPS, plan->root, pmu->name, "/caps", nothing);
+		if (whole)
+			add_files(&out.attrs, PM_PMU_FILES, plan->root, pmu->name, "", known);
+		memory_must(pm_model_add_pmu(plan->model, &out));
 		pm_map_release(&out.attrs);
 	}
-	return err;
 }
 
 /* ---- tracepoints ---- */
@@ -1062,18 +974,16 @@ int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct
 	struct pm_instance i = { .kind = PM_PMU, .number = PM_NONE, .cpu = cpu };
 	char cpus[256] = "";
 	int64_t added;
-	int err;
 
 	for (size_t k = 0; k < all->n_instances; k++)
 		if (all->instance[k].pmu == pmu && all->instance[k].cpu == cpu)
 			return all->instance[k].id;
-	if (array_room(&all->instance, all->n_instances, sizeof(*all->instance)))
-		return -ENOMEM;
+	memory_room(&all->instance, all->n_instances, sizeof(*all->instance));
 	root_line(plan->root, cpus, sizeof(cpus), PMU_DEVICES "/%s/associated_cpus", pmu->name);
-	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pmu->name));
-	if (!err && cpus[0])
-		err = pm_map_set(&i.attrs, PM_INSTANCE_CPUS, pm_text(cpus));
-	added = plan_instance(plan, &i, err);
+	plan_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pmu->name));
+	if (cpus[0])
+		plan_set(&i.attrs, PM_INSTANCE_CPUS, pm_text(cpus));
+	added = plan_instance(plan, &i);
 	if (added > 0)
 		all->instance[all->n_instances++] = (struct class_instance){ pmu, cpu, (uint32_t)added };
 	return added;
@@ -1105,7 +1015,7 @@ static bool is_clock(const struct perf_event *e)
 	return slash && !strncasecmp(slash + 1, PMU_CLASS_CLOCK, len) && strchr("/,", slash[1 + len]);
 }
 
-int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan)
+void perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan)
 {
 	const struct pmu_class *c = perf_class(pmu);
 	uint64_t enabled, running, count;
@@ -1114,15 +1024,17 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 		if (perf_row_count(g->row[0], k, &count, &enabled, &running) || !enabled)
 			continue;
 		if (!running)
-			return plan_refused(plan, PM_REASON_NOT_COUNTED, pm_remark(0),
-					    pm_remark(PM_REMARK_NEVER_COUNTED, g->member[k]->ev->name,
-						      c && c->still ? c->still : "the unit is not in use"));
-		if (c && is_clock(g->member[k]) && !count)
-			return plan_refused(plan, PM_REASON_NOT_COUNTED, pm_remark(0),
-					    pm_remark(PM_REMARK_CLOCK_STANDS, pmu->name,
-						      c->still ? c->still : "the unit is not in use"));
+			plan_refused(plan, PM_REASON_NOT_COUNTED, pm_remark(0),
+				     pm_remark(PM_REMARK_NEVER_COUNTED, g->member[k]->ev->name,
+					       c && c->still ? c->still : "the unit is not in use"));
+		else if (c && is_clock(g->member[k]) && !count)
+			plan_refused(plan, PM_REASON_NOT_COUNTED, pm_remark(0),
+				     pm_remark(PM_REMARK_CLOCK_STANDS, pmu->name,
+					       c->still ? c->still : "the unit is not in use"));
+		else
+			continue;
+		return;
 	}
-	return 0;
 }
 
 /* ---- how many counters ---- */
@@ -1167,26 +1079,21 @@ static unsigned open_group(const union perf_attr *attr, int cpu)
 	return n;
 }
 
-int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root)
+void perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root)
 {
 	const struct pmu_class *c = perf_class(pmu);
 	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	union perf_attr attr;
 	unsigned n = 0;
-	int err;
 
-	if (!c || perf_class_counters(pmu) || root->emulated)
-		return 0;
-	err = countable(p, pmu, root, &attr);
-	if (err)
-		return err == -ENOMEM ? err : 0;
+	if (!c || perf_class_counters(pmu) || root->emulated || countable(p, pmu, root, &attr))
+		return;
 	if (pmu->cpus && !cpulist_parse(&cpus, pmu->cpus, false, NULL) && cpus.n)
 		n = open_group(&attr, (int)cpus.cpu[0]);
 	/* All PMUs of a class are the same hardware. */
 	for (size_t i = 0; i < p->n; i++)
 		if (perf_class(&p->pmu[i]) == c)
 			((struct class_pmu *)p->pmu[i].hook_data)->counters = n;
-	return 0;
 }
 
 unsigned perf_class_counters(const struct event_pmu *pmu)
@@ -1202,17 +1109,14 @@ void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason)
 		c->refused = reason;
 }
 
-int perf_classes_record(const struct perf_pmus *p, struct pm_model *m)
+void perf_classes_record(const struct perf_pmus *p, struct pm_model *m)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < p->n && i < m->n_pmus && !err; i++) {
+	for (size_t i = 0; i < p->n && i < m->n_pmus; i++) {
 		const struct class_pmu *c = p->pmu[i].class ? p->pmu[i].hook_data : NULL;
 
 		if (c && c->refused)
-			err = pm_map_set(&m->pmu[i].attrs, PM_PMU_REFUSED, pm_u64(c->refused));
+			plan_set(&m->pmu[i].attrs, PM_PMU_REFUSED, pm_u64(c->refused));
 	}
-	return err;
 }
 
 #define DEFAULTS_MAX 64
@@ -1230,9 +1134,8 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 {
 	struct event_view view = perf_view(p, plan->root);
 	bool asked = plan->options->perf.events || plan->options->perf.metrics;
-	int err = 0;
 
-	for (size_t i = 0; i < set->n && !err; i++) {
+	for (size_t i = 0; i < set->n; i++) {
 		const struct event *ev = &set->event[i];
 		const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &p->pmu[ev->pmu_index];
 
@@ -1243,9 +1146,9 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 					 plan->options->target == TARGET_COMMAND ?
 						 "command: add -a" :
 						 "process or thread; use -a instead of -p and -t");
-		err = perf_class_probe(p, pmu, plan->root);
+		perf_class_probe(p, pmu, plan->root);
 	}
-	return err ? err : class_pmu_check(&view, set, e);
+	return class_pmu_check(&view, set, e);
 }
 
 /* The default events of PMUs that have a class, packed into as few groups as their counters allow. */
@@ -1292,7 +1195,7 @@ static unsigned place(struct packing *k, const char *bundle, size_t len, unsigne
 	return n;
 }
 
-int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out)
+void perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out)
 {
 	struct packing k = { .pmu = pmu };
 	unsigned counters = room(pmu);
@@ -1326,7 +1229,6 @@ int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const ch
 	}
 	if (!k.groups && event_pmu_alias(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
 		buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
-	return out->err;
 }
 
 /* Whether the machine has better PMUs for the same numbers, by the names that they have here. */
@@ -1378,10 +1280,10 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 			continue;
 		if (!has_all(p, pmu, bundles))
 			perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
-		err = perf_class_probe(p, pmu, root);
-		if (!err)
-			err = perf_class_groups(pmu, bundles, pmu->name, &text);
-		if (!err && text.len)
+		perf_class_probe(p, pmu, root);
+		perf_class_groups(pmu, bundles, pmu->name, &text);
+		memory_whole(&text);
+		if (text.len)
 			err = add(arg, pmu, buf_str(&text), e);
 	}
 	return err;
@@ -1411,10 +1313,10 @@ static bool has_cspmu(const struct perf_pmus *p)
 	return false;
 }
 
-static int driver_missing(struct plan *plan, const struct pmu_class *c, const char *what)
+static void driver_missing(struct plan *plan, const struct pmu_class *c, const char *what)
 {
-	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_MODULE, c->module, c->config),
-			    pm_remark(PM_REMARK_NO_DRIVER, what));
+	plan_refused(plan, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_MODULE, c->module, c->config),
+		     pm_remark(PM_REMARK_NO_DRIVER, what));
 }
 
 /* The first word in the titles of the classes that a machine with this processor should have; NULL: none. */
@@ -1448,11 +1350,9 @@ static bool has_module(const struct perf_pmus *p, const char *module)
 }
 
 /* Reports what the processor should have, if the firmware does not say. */
-static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char *chip)
+static void chip_missing(const struct perf_pmus *p, struct plan *plan, const char *chip)
 {
-	int err = 0;
-
-	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++) {
+	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
 		bool said = has_module(p, c->module);
 
 		if (strncmp(c->title, chip, strlen(chip)))
@@ -1465,36 +1365,33 @@ static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char
 					 has_device(plan->root, "platform", "arm-cs-arch-pmu"));
 		if (said)
 			continue;
-		err = plan_refused(plan, PM_REASON_NOT_SUPPORTED,
-				   pm_remark(PM_REMEDY_MODULE_UNLESS_GUEST, c->module, c->config),
-				   pm_remark(PM_REMARK_NO_FIRMWARE, c->title));
+		plan_refused(plan, PM_REASON_NOT_SUPPORTED,
+			     pm_remark(PM_REMEDY_MODULE_UNLESS_GUEST, c->module, c->config),
+			     pm_remark(PM_REMARK_NO_FIRMWARE, c->title));
 	}
-	return err;
 }
 
-int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
+void perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 {
 	const struct pmu_class *generic = &pmu_classes[0];
 	const char *chip = chip_of(plan->root);
-	int err = 0;
 
-	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
+	for (const struct pmu_class *c = pmu_classes; c->name; c++)
 		if (c->hid && !perf_class_first(p, c) && has_device(plan->root, "acpi", c->hid))
-			err = driver_missing(plan, c, c->title);
-	if (!err && !has_cspmu(p) && has_device(plan->root, "platform", "arm-cs-arch-pmu"))
-		err = driver_missing(plan, generic, "Arm CoreSight uncore PMUs");
-	if (!err && chip)
-		err = chip_missing(p, plan, chip);
-	for (size_t i = 0; i < p->n && !err; i++) {
+			driver_missing(plan, c, c->title);
+	if (!has_cspmu(p) && has_device(plan->root, "platform", "arm-cs-arch-pmu"))
+		driver_missing(plan, generic, "Arm CoreSight uncore PMUs");
+	if (chip)
+		chip_missing(p, plan, chip);
+	for (size_t i = 0; i < p->n; i++) {
 		const struct pmu_class *c = perf_class(&p->pmu[i]);
 		struct pmu_name name;
 
 		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") && c->stem &&
 		    strcmp(c->stem, "uncore"))
-			err = plan_refused(plan, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_NEWER_KERNEL),
-					   pm_remark(PM_REMARK_UNKNOWN_TO_KERNEL, p->pmu[i].name, c->title));
+			plan_refused(plan, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_NEWER_KERNEL),
+				     pm_remark(PM_REMARK_UNKNOWN_TO_KERNEL, p->pmu[i].name, c->title));
 	}
-	return err;
 }
 
 /* ---- memory bandwidth ---- */

@@ -12,12 +12,12 @@
 
 struct plan;
 
-/* Reads them; a machine may have none. 0 or -ENOMEM. */
-int pci_map_read(struct pci_map *m, const struct root *root);
+/* Reads them; a machine may have none. */
+void pci_map_read(struct pci_map *m, const struct root *root);
 /* Records the map, or why there is none: one-time values "pci.root_ports", an array of [domain, id,
  * bus, segment, port, root complex, socket, node (-1: unknown)], and "pci.functions", an array of [domain, id, place
- * of its root port, class, vendor, device]. 0 or -errno. */
-int pci_map_record(const struct pci_map *m, struct plan *p);
+ * of its root port, class, vendor, device]. */
+void pci_map_record(const struct pci_map *m, struct plan *p);
 
 struct perf_classes;
 struct plan;
@@ -29,8 +29,8 @@ struct perf_pmus {
 	struct perf_classes *classes; /* opaque; NULL: no PMU has one */
 };
 
-/* Reads them; a machine without perf has none. 0 or -ENOMEM. */
-int perf_pmus_read(struct perf_pmus *p, const struct root *root);
+/* Reads them; a machine without perf has none. */
+void perf_pmus_read(struct perf_pmus *p, const struct root *root);
 void perf_pmus_release(struct perf_pmus *p);
 /* Adds the events of vendor event files (NULL-terminated; common/event/vendor_events.h), and those of the folders
  * among `metrics` (likewise). The files are opened with the caller's rights. Remarks go to `notes`, one line each. 0
@@ -42,8 +42,8 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
  * -ENOENT without a pack. */
 int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *words, bool metrics,
 		       struct vendor_texts *texts, struct buf *notes);
-/* Records a description of each PMU. Of vendors' events it has those in `set` (NULL: none). 0 or -errno. */
-int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, struct plan *plan);
+/* Records a description of each PMU. Of vendors' events it has those in `set` (NULL: none). */
+void perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, struct plan *plan);
 /* Appends what a text stands for here. 0, or -errno with the text in *e. */
 int perf_events_of(const struct perf_pmus *p, const struct root *root, const char *text, struct event_set *set,
 		   struct buf *notes, struct error *e);
@@ -62,33 +62,32 @@ const struct event_pmu *perf_class_first(const struct perf_pmus *p, const struct
 /* The map of PCI functions, read once; NULL: no PMU needs it. */
 const struct pci_map *perf_classes_pci(const struct perf_pmus *p);
 
-/* Notes hardware without a driver, and PMUs that this kernel does not name. 0 or -errno. */
-int perf_classes_missing(const struct perf_pmus *p, struct plan *plan);
+/* Notes hardware without a driver, and PMUs that this kernel does not name. */
+void perf_classes_missing(const struct perf_pmus *p, struct plan *plan);
 /* Says what measures memory bandwidth here, or what prevents it. */
 void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out);
-/* Finds the number of events that fit into a group of the PMU, by opening groups on the CPU. 0 or -ENOMEM. */
-int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root);
+/* Finds the number of events that fit into a group of the PMU, by opening groups on the CPU. */
+void perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root);
 /* The number of events that fit into a group besides the clock; 0: not known. */
 unsigned perf_class_counters(const struct event_pmu *pmu);
 /* Notes that a default event of the PMU cannot be opened, so that sums over its kind lack it. */
 void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason);
-/* Records with the PMUs what was refused. 0 or -ENOMEM. */
-int perf_classes_record(const struct perf_pmus *p, struct pm_model *m);
+/* Records with the PMUs what was refused. */
+void perf_classes_record(const struct perf_pmus *p, struct pm_model *m);
 /* Adds the default events of all PMUs with a class; `add` takes a text. 0 or -errno. */
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
 			  void *arg, struct error *e);
-/* Refuses requested events that are mutually exclusive, and probes the PMUs in use. 0, -EINVAL with the rule, or
- * -ENOMEM. */
+/* Refuses requested events that are mutually exclusive, and probes the PMUs in use. 0, or -EINVAL with the
+ * rule. */
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e);
-/* The instance of the PMU, which counts on this CPU; added if new. Id > 0 or -errno. */
+/* The instance of the PMU, which counts on this CPU; added if new. */
 int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu);
 struct perf_group;
 /* The PMU of all members, if it has a class or a number; reports then show the PMU, not the CPU that reads it. */
 const struct event_pmu *perf_class_of_group(const struct perf_pmus *p, const struct perf_group *g);
-/* Notes that the group of this PMU has never counted, or that its clock did not move. 0 or -errno. */
-int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan);
+/* Notes that the group of this PMU has never counted, or that its clock did not move. */
+void perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan);
 /* Appends the text of as few groups as its counters allow, with all events of the bundles that the PMU has, and the
- * clock in each. Bundles are as in pmu_class.defaults; NULL: only the clock. `called` is the PMU's name in the text.
- * 0 or -errno. */
-int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out);
+ * clock in each. Bundles are as in pmu_class.defaults; NULL: only the clock. `called` is the PMU's name there. */
+void perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out);

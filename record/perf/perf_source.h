@@ -125,19 +125,19 @@ void perf_tasks_watch(struct perf_source *s, const struct plan *p);
 /* True if any has ended, for perf_tasks_look() to report. */
 bool perf_tasks_notice(struct perf_source *s);
 void perf_tasks_release(struct perf_source *s);
-/* Finds tasks of -p and -t that have ended. 0 or -errno. */
-int perf_tasks_look(struct perf_source *s, struct plan *p);
+/* Finds tasks of -p and -t that have ended. */
+void perf_tasks_look(struct perf_source *s, struct plan *p);
 
-/* --per-thread: watches for new tasks; does nothing otherwise. 0 or -errno. */
-int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e);
+/* --per-thread: watches for new tasks; does nothing otherwise. */
+void perf_threads_begin(struct perf_source *s, struct plan *p);
 /* Reads what has happened: opens events for new tasks. True if perf_threads_update() has something to do. */
 bool perf_threads_notice(struct perf_source *s, struct plan *p);
 /* While nothing is read: gives new tasks their place in the recording, and takes it from those that have ended. */
-int perf_threads_update(struct perf_source *s, struct plan *p);
+void perf_threads_update(struct perf_source *s, struct plan *p);
 /* A CPU has come online: tasks that begin there are followed, too. Call perf_threads_update() afterwards. */
-int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu);
+void perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu);
 /* -r: drops the tasks of the previous run but the first, which is now the next command. */
-int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e);
+void perf_threads_restart(struct perf_source *s, struct plan *p);
 
 /* Explains what is wrong with the filter of the tracepoint SYSTEM:NAME; `number` is the kernel's positive errno.
  * Returns -number. */
@@ -146,26 +146,25 @@ int perf_filter_failed(const struct root *root, const char *event, const char *f
 struct perf_start perf_start_of(const struct perf_source *s, const struct perf_group *g);
 /* Rows of a group: tasks, CPUs, or every CPU of one cgroup after the other. */
 uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *g);
-/* Opens all of them. 0 or -errno. */
-int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g);
+/* Opens all of them. */
+void perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g);
 /* One column group for rows that are not in one yet. */
-int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n);
+void perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n);
 /* After a CPU went offline or came online: for one group, and one of its cgroups, if any. */
-int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
-		     bool online);
-/* Reopens what stopped because its CPU was offline too briefly to be noticed. 0 or -errno. */
-int perf_rows_revive(struct perf_source *s, struct plan *p);
+void perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
+		      bool online);
+/* Reopens what stopped because its CPU was offline too briefly to be noticed. */
+void perf_rows_revive(struct perf_source *s, struct plan *p);
 
 /* Opens the cgroups of -G and --for-each-cgroup, and gives them to the events; end[i]: how many events the texts of
  * -e up to the i-th have brought. */
 int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, struct error *e);
-/* Instance of a cgroup on a CPU, added if it is new. Id > 0 or -errno. */
+/* Instance of a cgroup on a CPU, added if it is new. */
 int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgroup, uint32_t cpu);
-/* Finds cgroups that have been removed, and reports them. 0 or -errno. */
-int perf_cgroups_look(struct perf_source *s, struct plan *p);
+/* Finds cgroups that have been removed, and reports them. */
+void perf_cgroups_look(struct perf_source *s, struct plan *p);
 void perf_cgroups_release(struct perf_source *s);
-/* Which groups the kernel samples (sample_ns): those that it can, if that was requested, or takes less time at each
- * tick than a reader. What was measured goes into the recording. 0 or -errno. */
-int perf_choose_sampling(struct perf_source *s, struct plan *p);
+/* Which groups the kernel samples (sample_ns): those that it can, if that was requested or the interval is short. */
+void perf_choose_sampling(struct perf_source *s, const struct sample_options *o);
 /* Adds a counter for every event that was opened or requested, and a note for what was refused. */
-int perf_counters_add(struct perf_source *s, struct plan *p);
+void perf_counters_add(struct perf_source *s, struct plan *p);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "record/host/clocks.h"
 #include "record/host/perf_open.h"
 #include "record/host/taskstats.h"
@@ -64,11 +64,13 @@ static int open_rows(struct perf_source *s, pid_t tid)
 	int result = -ENOENT;
 
 	for (uint32_t i = 0; i < s->n_groups; i++) {
-		struct perf_row *row = s->group[i]->tasks ? perf_row_new(s->group[i], perf_on_task(tid), 0) : NULL;
-		int err = row ? perf_row_open(row, start) : 0;
+		struct perf_row *row;
+		int err;
 
-		if (!row)
+		if (!s->group[i]->tasks)
 			continue;
+		row = perf_row_new(s->group[i], perf_on_task(tid), 0);
+		err = perf_row_open(row, start);
 		row->fresh = true;
 		if (err)
 			row->unit.release(&row->unit);
@@ -85,10 +87,11 @@ static void begin_task(struct noticed *n, pid_t pid, pid_t tid, uint64_t time_ns
 
 	if (t && !t->ended_ns)
 		return;
-	if (array_room(&s->task, s->n_tasks, sizeof(*s->task)) || open_rows(s, tid)) {
+	if (open_rows(s, tid)) {
 		s->n_missed++;
 		return;
 	}
+	memory_room(&s->task, s->n_tasks, sizeof(*s->task));
 	s->task[s->n_tasks++] = (struct perf_task){ .pid = pid, .tid = tid, .began_ns = time_ns, .end = -1 };
 }
 
@@ -137,8 +140,7 @@ static int add_ring(struct perf_follow *f, pid_t tid, uint32_t cpu, int into)
 	void *base = NULL;
 	int fd, err = 0;
 
-	if (array_room(&f->ring, f->n_rings, sizeof(*f->ring)))
-		return -ENOMEM;
+	memory_room(&f->ring, f->n_rings, sizeof(*f->ring));
 	fd = perf_open(&attr, at, -1);
 	if (fd < 0)
 		return fd;
@@ -270,53 +272,47 @@ int perf_follow_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_
 	return follow_cpu(f, tid, n, cpu);
 }
 
-/* An instance for each task that has none yet. 0 or -errno. */
-static int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number)
+/* An instance for a task that has none yet. */
+static void perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number)
 {
 	struct pm_instance i = { .kind = PM_TASK, .number = PM_NONE, .cpu = PM_NONE, .added_ns = t->began_ns };
 	char name[32], comm[64];
 	int64_t id;
-	int err;
 
 	snprintf(name, sizeof(name), "task-%u", number);
-	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
-	if (!err && plan_may_name(p->options, PM_INSTANCE_PID))
-		err = pm_map_set(&i.attrs, PM_INSTANCE_PID, pm_u64((uint64_t)t->pid));
-	if (!err && plan_may_name(p->options, PM_INSTANCE_TID))
-		err = pm_map_set(&i.attrs, PM_INSTANCE_TID, pm_u64((uint64_t)t->tid));
+	plan_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
+	if (plan_may_name(p->options, PM_INSTANCE_PID))
+		plan_set(&i.attrs, PM_INSTANCE_PID, pm_u64((uint64_t)t->pid));
+	if (plan_may_name(p->options, PM_INSTANCE_TID))
+		plan_set(&i.attrs, PM_INSTANCE_TID, pm_u64((uint64_t)t->tid));
 	/* The command gets its name only by its exec. */
-	if (!err && plan_may_name(p->options, PM_INSTANCE_COMM) && t->tid != p->child &&
+	if (plan_may_name(p->options, PM_INSTANCE_COMM) && t->tid != p->child &&
 	    !root_line(p->root, comm, sizeof(comm), "/proc/%d/comm", (int)t->tid))
-		err = pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(comm));
-	id = plan_instance(p, &i, err);
+		plan_set(&i.attrs, PM_INSTANCE_COMM, pm_text(comm));
+	id = plan_instance(p, &i);
 	if (id > 0)
 		t->instance = (uint32_t)id;
-	return id < 0 ? (int)id : 0;
 }
 
-static int add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
+static void add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
 {
-	int err;
-
-	if (array_room(&s->task, s->n_tasks, sizeof(*s->task)))
-		return -ENOMEM;
+	memory_room(&s->task, s->n_tasks, sizeof(*s->task));
 	s->task[s->n_tasks] = (struct perf_task){ .pid = pid, .tid = tid, .end = -1 };
-	err = perf_task_define(s, p, &s->task[s->n_tasks], s->n_tasks + 1);
-	s->n_tasks += !err;
-	return err;
+	perf_task_define(s, p, &s->task[s->n_tasks], s->n_tasks + 1);
+	s->n_tasks++;
 }
 
 /* Adds all threads of a process. */
 static int add_process(struct perf_source *s, struct plan *p, uint32_t pid, struct error *e)
 {
 	SCOPED(root_list_free) char **names = NULL;
-	int n = root_list(p->root, &names, "/proc/%u/task", pid), err = 0;
+	int n = root_list(p->root, &names, "/proc/%u/task", pid);
 
 	if (n < 0)
 		return error_set(e, ESRCH, "-p: there is no process %u", pid);
-	for (int i = 0; i < n && !err; i++)
-		err = add_task(s, p, (pid_t)pid, (pid_t)strtol(names[i], NULL, 10));
-	return err;
+	for (int i = 0; i < n; i++)
+		add_task(s, p, (pid_t)pid, (pid_t)strtol(names[i], NULL, 10));
+	return 0;
 }
 
 /* Which process a thread is of. */
@@ -346,7 +342,7 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 		else if (!root_exists(p->root, "/proc/%lu", id))
 			err = error_set(e, ESRCH, "-t: there is no thread %lu", id);
 		else
-			err = add_task(s, p, process_of(p->root, (pid_t)id), (pid_t)id);
+			add_task(s, p, process_of(p->root, (pid_t)id), (pid_t)id);
 		at = *end ? end + 1 : NULL;
 	}
 	return err;
@@ -356,26 +352,20 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 static int add_all(struct perf_source *s, struct plan *p)
 {
 	SCOPED(root_list_free) char **names = NULL;
-	int n = root_list(p->root, &names, "/proc"), err = n < 0 ? n : 0;
+	int n = root_list(p->root, &names, "/proc");
 
-	for (int i = 0; i < n && !err; i++) {
-		struct error ignored = { 0 };
-
-		if (names[i][0] < '0' || names[i][0] > '9')
-			continue;
-		err = add_process(s, p, (uint32_t)strtoul(names[i], NULL, 10), &ignored);
-		if (err == -ESRCH)
-			err = 0;
-	}
-	return err;
+	for (int i = 0; i < n; i++)
+		if (names[i][0] >= '0' && names[i][0] <= '9')
+			(void)add_process(s, p, (uint32_t)strtoul(names[i], NULL, 10), NULL);
+	return n < 0 ? n : 0;
 }
 
 int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e)
 {
-	int err = 0;
+	int err;
 
 	if (p->options->target == TARGET_COMMAND && p->child)
-		return add_task(s, p, p->child, p->child);
+		add_task(s, p, p->child, p->child);
 	if (p->options->target != TARGET_TASKS)
 		return 0;
 	if (!p->options->perf.pids && !p->options->perf.tids)
@@ -450,13 +440,12 @@ void perf_tasks_release(struct perf_source *s)
 	free(s->task);
 }
 
-int perf_tasks_look(struct perf_source *s, struct plan *p)
+void perf_tasks_look(struct perf_source *s, struct plan *p)
 {
 	const struct record_options *o = p->options;
 	bool any = o->target != TARGET_TASKS || (!o->perf.pids && !o->perf.tids) || !s->n_tasks;
-	int err = 0;
 
-	for (uint32_t i = 0; i < s->n_tasks && o->target == TARGET_TASKS && !err; i++) {
+	for (uint32_t i = 0; i < s->n_tasks && o->target == TARGET_TASKS; i++) {
 		struct perf_task *t = &s->task[i];
 
 		if (!t->ended_ns && root_exists(p->root, "/proc/%d", (int)t->tid)) {
@@ -469,10 +458,9 @@ int perf_tasks_look(struct perf_source *s, struct plan *p)
 			continue;
 		t->told = true;
 		end_rows(s, t->instance);
-		err = plan_gone(p, t->instance, t->ended_ns);
+		plan_gone(p, t->instance, t->ended_ns);
 	}
 	p->targets_gone = !any;
-	return err;
 }
 
 /* --per-thread: a row per task, including those that begin while recording. */
@@ -532,13 +520,13 @@ static void look_again(struct noticed *n)
 	} while (n->s->n_tasks > known);
 }
 
-/* Tasks that can start others; NULL without memory. */
+/* Tasks that can start others. */
 static pid_t *live_tasks(const struct perf_source *s, const struct plan *p, uint32_t *n)
 {
-	pid_t *tid = calloc(s->n_tasks + 1, sizeof(*tid));
+	pid_t *tid = memory_new(s->n_tasks, sizeof(*tid));
 
 	*n = 0;
-	for (uint32_t i = 0; i < s->n_tasks && tid && !follows_all(p); i++)
+	for (uint32_t i = 0; i < s->n_tasks && !follows_all(p); i++)
 		if (!s->task[i].ended_ns)
 			tid[(*n)++] = s->task[i].tid;
 	return tid;
@@ -549,7 +537,7 @@ static int watch_threads(struct perf_source *s, struct plan *p)
 	SCOPED(cpulist_release) struct cpulist present = { 0 };
 	uint32_t n;
 	SCOPED(scoped_free) pid_t *tid = live_tasks(s, p, &n);
-	int err = tid ? root_cpulist(p->root, &present, "/sys/devices/system/cpu/present") : -ENOMEM;
+	int err = root_cpulist(p->root, &present, "/sys/devices/system/cpu/present");
 
 	s->since_ticks = clocks_ns(CLOCK_BOOTTIME) / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (!err && (n || follows_all(p)))
@@ -557,36 +545,35 @@ static int watch_threads(struct perf_source *s, struct plan *p)
 	return err;
 }
 
-int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
+void perf_threads_begin(struct perf_source *s, struct plan *p)
 {
 	int err;
 
 	s->follow.epoll = -1;
 	if (!p->options->perf.per_thread || p->options->perf.no_inherit || !s->n_groups)
-		return 0;
+		return;
 	err = watch_threads(s, p);
 	/* Existing tasks can be counted even so. */
-	return err ? plan_refused(p, perf_reason(err), perf_remedy(err, NULL, p), pm_remark(PM_REMARK_NEW_TASKS)) : 0;
+	if (err)
+		plan_refused(p, perf_reason(err), perf_remedy(err, NULL, p), pm_remark(PM_REMARK_NEW_TASKS));
 }
 
-int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
+void perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
 {
 	struct noticed n = { .s = s, .p = p };
 	struct perf_follow_ops ops = into(&n);
 	uint32_t n_tids;
 	SCOPED(scoped_free) pid_t *tid = NULL;
-	int err;
+	int err = 0;
 
 	if (s->follow.epoll < 0)
-		return 0;
+		return;
 	tid = live_tasks(s, p, &n_tids);
-	err = tid ? 0 : -ENOMEM;
-	if (!err && (n_tids || follows_all(p)))
+	if (n_tids || follows_all(p))
 		err = perf_follow_cpu(&s->follow, tid, n_tids, cpu, &ops);
 	if (err)
-		err = plan_refused(p, perf_reason(err), pm_remark(0), pm_remark(PM_REMARK_NEW_TASKS_ON_CPU, cpu));
+		plan_refused(p, perf_reason(err), pm_remark(0), pm_remark(PM_REMARK_NEW_TASKS_ON_CPU, cpu));
 	look_again(&n);
-	return err;
 }
 
 bool perf_threads_notice(struct perf_source *s, struct plan *p)
@@ -607,15 +594,13 @@ bool perf_threads_notice(struct perf_source *s, struct plan *p)
 	return work;
 }
 
-static int define_new(struct perf_source *s, struct plan *p)
+static void define_new(struct perf_source *s, struct plan *p)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < s->n_tasks && !err; i++) {
+	for (uint32_t i = 0; i < s->n_tasks; i++) {
 		if (s->task[i].instance)
 			continue;
-		err = perf_task_define(s, p, &s->task[i], i + 1);
-		for (uint32_t g = 0; g < s->n_groups && !err; g++) {
+		perf_task_define(s, p, &s->task[i], i + 1);
+		for (uint32_t g = 0; g < s->n_groups && s->task[i].instance; g++) {
 			struct perf_row **row = s->group[g]->row, **end = row + s->group[g]->n_rows;
 
 			/* Two tasks may have had one number, in the order of their rows. */
@@ -625,20 +610,17 @@ static int define_new(struct perf_source *s, struct plan *p)
 				(*row)->instance = s->task[i].instance;
 		}
 	}
-	return err;
 }
 
-static int place_rows(struct plan *p, struct perf_group *g)
+static void place_rows(struct plan *p, struct perf_group *g)
 {
-	SCOPED(scoped_free) struct perf_row **rows = calloc(g->n_rows + 1, sizeof(*rows));
+	SCOPED(scoped_free) struct perf_row **rows = memory_new(g->n_rows, sizeof(*rows));
 	uint32_t n = 0;
 
-	if (!rows)
-		return -ENOMEM;
 	for (uint32_t k = 0; k < g->n_rows; k++)
-		if (!g->row[k]->unit.group)
+		if (!g->row[k]->unit.group && g->row[k]->instance)
 			rows[n++] = g->row[k];
-	return perf_rows_add(p, g, rows, n);
+	perf_rows_add(p, g, rows, n);
 }
 
 /* Whether its tasks have been read after their end. */
@@ -649,41 +631,39 @@ static bool has_ended(struct unit *u)
 	return row && row->at.cpu < 0 && row->end == PERF_ENDED;
 }
 
-int perf_threads_update(struct perf_source *s, struct plan *p)
+void perf_threads_update(struct perf_source *s, struct plan *p)
 {
-	int err;
-
 	if (!p->options->perf.per_thread)
-		return 0;
+		return;
 	plan_drop_units(p, has_ended);
-	err = define_new(s, p);
-	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+	define_new(s, p);
+	for (uint32_t i = 0; i < s->n_groups; i++)
 		if (s->group[i]->tasks)
-			err = place_rows(p, s->group[i]);
-	for (uint32_t i = 0; i < s->n_tasks && !err; i++) {
+			place_rows(p, s->group[i]);
+	for (uint32_t i = 0; i < s->n_tasks; i++) {
 		struct perf_task *t = &s->task[i];
 
-		if (!t->ended_ns || t->told)
+		if (!t->ended_ns || t->told || !t->instance)
 			continue;
 		t->told = true;
 		for (uint32_t g = 0; g < s->n_groups; g++)
 			for (uint32_t k = 0; k < s->group[g]->n_rows && s->group[g]->tasks; k++)
 				if (s->group[g]->row[k]->instance == t->instance)
 					s->group[g]->row[k]->end = PERF_ENDING;
-		err = plan_gone(p, t->instance, t->ended_ns);
+		plan_gone(p, t->instance, t->ended_ns);
 	}
-	return err ? err : perf_tool_threads(s, p);
+	perf_tool_threads(s, p);
 }
 
-int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e)
+void perf_threads_restart(struct perf_source *s, struct plan *p)
 {
 	uint64_t now = clocks_monotonic();
 
 	if (!p->options->perf.per_thread)
-		return 0;
+		return;
 	for (uint32_t i = 1; i < s->n_tasks; i++)
 		if (!s->task[i].ended_ns)
 			s->task[i].ended_ns = now;
 	perf_follow_end(&s->follow);
-	return perf_threads_begin(s, p, e);
+	perf_threads_begin(s, p);
 }

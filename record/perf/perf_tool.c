@@ -8,12 +8,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "common/parse.h"
 #include "record/host/clocks.h"
 #include "record/host/taskstats.h"
 
-/* Tool events with values of the machine, and the parsing of CPU times. */
+/* What formulas ask of the machine. */
 
 /* The number of places of that kind with an online CPU: the first CPU of each counts. */
 static uint64_t count(const struct pm_topology *t, bool (*same)(const struct pm_cpu *a, const struct pm_cpu *b))
@@ -73,60 +73,24 @@ static bool smt_on(const struct plan *p)
 	return count(t, same_core) < count(t, no_two);
 }
 
-static bool slots(const struct plan *p, uint64_t *value)
-{
-	SCOPED(root_list_free) char **names = NULL;
-	char line[64];
-	int n = root_list(p->root, &names, "/sys/bus/event_source/devices");
-	bool found = false;
-
-	for (int i = 0; i < n && !found; i++)
-		found = !root_line(p->root, line, sizeof(line), "/sys/bus/event_source/devices/%s/caps/slots",
-				   names[i]) &&
-			!parse_u64(line, value) && *value;
-	return found;
-}
-
-bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value)
+bool perf_tool_literal(const struct plan *p, const char *name, uint64_t *value)
 {
 	const struct pm_topology *t = &p->model->topology;
 
-	switch (what) {
-	case EVENT_TOOL_HAS_PMEM:
+	if (!strcmp(name, "has_pmem"))
 		*value = root_exists(p->root, "/sys/firmware/acpi/tables/NFIT");
-		return true;
-	case EVENT_TOOL_NUM_CORES:
-		*value = count(t, same_core);
-		return *value;
-	case EVENT_TOOL_NUM_CPUS:
-		*value = t->n;
-		return *value;
-	case EVENT_TOOL_NUM_CPUS_ONLINE:
-		*value = count(t, no_two);
-		return *value;
-	case EVENT_TOOL_NUM_DIES:
-		*value = count(t, same_die);
-		return *value;
-	case EVENT_TOOL_NUM_PACKAGES:
+	else if (!strcmp(name, "num_packages"))
 		*value = count(t, same_package);
-		return *value;
-	case EVENT_TOOL_SLOTS:
-		return slots(p, value);
-	case EVENT_TOOL_SMT_ON:
+	else if (!strcmp(name, "num_dies"))
+		*value = count(t, same_die);
+	else if (!strcmp(name, "smt_on"))
 		*value = smt_on(p);
-		return true;
-	case EVENT_TOOL_SYSTEM_TSC_FREQ:
-		*value = p->root->emulated ? 0 : clocks_counter_hz();
-		return *value;
-	case EVENT_TOOL_CORE_WIDE:
+	else if (!strcmp(name, "core_wide"))
 		*value = !smt_on(p) || (p->options->target == TARGET_SYSTEM && core_wide(p));
-		return true;
-	case EVENT_TOOL_TARGET_CPU:
-		*value = p->options->target == TARGET_SYSTEM;
-		return true;
-	default:
+	else
 		return false;
-	}
+	/* The reader of a recording may undo what -C leaves out. */
+	return *value || strcmp(name, "core_wide") != 0;
 }
 
 /* ---- texts of /proc ---- */
@@ -179,8 +143,6 @@ struct tool_place {
 struct perf_tool {
 	unsigned refs;
 	uint64_t tick_ns;
-	uint64_t value[EVENT_TOOL_TARGET_CPU + 1]; /* of the events that have one */
-	bool known[EVENT_TOOL_TARGET_CPU + 1];
 	struct tool_place *place; /* owned */
 	uint32_t n_places;
 	int stat;    /* /proc/stat; -1: none */
@@ -264,19 +226,11 @@ static void set_times(struct cells *c)
 		*c->running = now;
 }
 
-static int read_values(struct unit *u, struct cells *c)
+static int read_duration(struct unit *u, struct cells *c)
 {
-	struct tool_unit *t = (struct tool_unit *)u;
-
 	set_times(c);
-	for (uint32_t k = 0; k < t->n; k++) {
-		if (t->what[k] == EVENT_TOOL_DURATION_TIME)
-			cells_set(c, k, clocks_monotonic());
-		else if (t->tool->known[t->what[k]])
-			cells_set(c, k, t->tool->value[t->what[k]]);
-		else
-			cells_fail(c, k, PM_REASON_NOT_SUPPORTED);
-	}
+	for (uint32_t k = 0; k < c->n; k++)
+		cells_set(c, k, clocks_monotonic());
 	return 0;
 }
 
@@ -338,46 +292,19 @@ static bool is_tool(const struct perf_event *e)
 	return e->ev->type == EVENT_TYPE_TOOL;
 }
 
-void perf_tool_check(struct perf_source *s, const struct plan *p)
-{
-	uint64_t value;
-
-	for (size_t i = 0; i < s->set.n; i++) {
-		struct perf_event *e = &s->event[i];
-		enum event_tool what = (enum event_tool)s->set.event[i].config[0];
-
-		if (e->err || !is_tool(e) || what == EVENT_TOOL_DURATION_TIME || is_time(what))
-			continue;
-		if (!perf_tool_value(p, what, &value)) {
-			e->err = EOPNOTSUPP;
-			e->incurable = true;
-		}
-	}
-}
-
-static void read_machine(struct perf_tool *t, const struct plan *p)
-{
-	for (int i = 1; i <= EVENT_TOOL_TARGET_CPU; i++)
-		t->known[i] = perf_tool_value(p, (enum event_tool)i, &t->value[i]);
-}
-
 static struct tool_place *add_place(struct perf_tool *t, uint32_t instance)
 {
-	if (array_room(&t->place, t->n_places, sizeof(*t->place)))
-		return NULL;
+	memory_room(&t->place, t->n_places, sizeof(*t->place));
 	t->place[t->n_places] = (struct tool_place){ .fd = -1, .cpu = PM_NONE, .instance = instance };
 	return &t->place[t->n_places++];
 }
 
-static int open_cpu(struct perf_tool *t, struct plan *p, uint32_t cpu)
+static void open_cpu(struct perf_tool *t, struct plan *p, uint32_t cpu)
 {
 	int64_t id = plan_cpu_instance(p, cpu);
-	struct tool_place *at = id < 0 ? NULL : add_place(t, (uint32_t)id);
 
-	if (!at)
-		return id < 0 ? (int)id : -ENOMEM;
-	at->cpu = cpu;
-	return 0;
+	if (id > 0)
+		add_place(t, (uint32_t)id)->cpu = cpu;
 }
 
 /* Whether there is one place per process, at its first thread, which also has the times of the others. With
@@ -387,59 +314,50 @@ static bool of_processes(const struct plan *p)
 	return !p->options->perf.per_thread && !p->options->perf.tids;
 }
 
-static int open_task(struct perf_tool *t, const struct plan *p, struct perf_task *task)
+static void open_task(struct perf_tool *t, const struct plan *p, struct perf_task *task)
 {
 	bool whole = of_processes(p);
 	struct tool_place *at;
 
 	if (!task->instance || (whole && task->tid != task->pid))
-		return 0;
+		return;
 	at = add_place(t, task->instance);
-	if (!at)
-		return -ENOMEM;
 	task->timed = true;
 	at->fresh = task->began_ns;
 	at->fd = whole ? root_open(p->root, "/proc/%d/stat", (int)task->pid) :
 			 root_open(p->root, "/proc/%d/task/%d/stat", (int)task->tid, (int)task->tid);
-	return 0;
 }
 
-static int open_places(struct perf_tool *t, struct perf_source *s, struct plan *p)
+static void open_places(struct perf_tool *t, struct perf_source *s, struct plan *p)
 {
 	bool tasks = p->options->target != TARGET_SYSTEM;
-	int err = 0;
 
 	/* A CPU's line has ten numbers; the other lines follow. */
 	t->size = tasks ? TASK_STAT_MAX : 4096 + 256 * (size_t)p->model->topology.n;
-	t->text = malloc(t->size);
-	if (!t->text)
-		return -ENOMEM;
+	t->text = memory_new(t->size, 1);
 	if (!tasks)
 		t->stat = root_open(p->root, "/proc/stat");
-	for (size_t i = 0; i < p->cpus.n && !tasks && !err; i++)
-		err = open_cpu(t, p, p->cpus.cpu[i]);
+	for (size_t i = 0; i < p->cpus.n && !tasks; i++)
+		open_cpu(t, p, p->cpus.cpu[i]);
 	t->command = of_processes(p) && p->options->target == TARGET_COMMAND;
 	t->children = of_processes(p) && !p->options->perf.no_inherit;
 	if (t->command)
 		rusage_ns(t->before);
-	for (uint32_t i = 0; i < s->n_tasks && tasks && !err; i++)
-		err = open_task(t, p, &s->task[i]);
-	return err;
+	for (uint32_t i = 0; i < s->n_tasks && tasks; i++)
+		open_task(t, p, &s->task[i]);
 }
 
-/* Adds one group and unit for the times at all places from `first` on, or for all other events. */
-static int add_unit(struct perf_source *s, struct plan *p, bool times, uint32_t first)
+/* Adds one group and unit for the CPU times at all places from `first` on, or for the duration. */
+static void add_unit(struct perf_source *s, struct plan *p, bool times, uint32_t first)
 {
 	struct pm_group g = { .source = "perf", .flags = PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES };
-	struct tool_unit *u = calloc(1, sizeof(*u) + s->set.n * sizeof(u->what[0]));
+	struct tool_unit *u = memory_new(1, sizeof(*u) + s->set.n * sizeof(u->what[0]));
 	uint32_t places = times ? s->tool->n_places - first : 1;
 	int64_t id = 0;
 
-	g.counter = calloc(s->set.n, sizeof(*g.counter));
-	g.instance = calloc(places + 1, sizeof(*g.instance));
-	if (!u || !g.counter || !g.instance)
-		id = -ENOMEM;
-	for (size_t i = 0; i < s->set.n && !id; i++) {
+	g.counter = memory_new(s->set.n, sizeof(*g.counter));
+	g.instance = memory_new(places, sizeof(*g.instance));
+	for (size_t i = 0; i < s->set.n; i++) {
 		const struct perf_event *e = &s->event[i];
 		enum event_tool what = (enum event_tool)s->set.event[i].config[0];
 
@@ -448,12 +366,12 @@ static int add_unit(struct perf_source *s, struct plan *p, bool times, uint32_t 
 		u->what[u->n++] = what;
 		g.counter[g.n_counters++] = e->counter;
 	}
-	for (uint32_t i = 0; i < places && !id; i++)
+	for (uint32_t i = 0; i < places; i++)
 		g.instance[g.n_instances++] = times ? s->tool->place[first + i].instance : p->system_instance;
-	if (!id && g.n_counters && places)
-		id = pm_model_add_group(p->model, &g);
+	if (g.n_counters && places)
+		id = plan_group(p, &g);
 	if (id > 0) {
-		u->unit = (struct unit){ .read = times ? read_times : read_values,
+		u->unit = (struct unit){ .read = times ? read_times : read_duration,
 					 .release = tool_release,
 					 .group = (uint32_t)id,
 					 .cpu = PM_NONE };
@@ -467,35 +385,30 @@ static int add_unit(struct perf_source *s, struct plan *p, bool times, uint32_t 
 	}
 	free(g.counter);
 	free(g.instance);
-	return id < 0 ? (int)id : 0;
 }
 
 /* ---- what changes while it is recorded ---- */
 
-int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online)
+void perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct perf_tool *t = s->tool;
 	size_t size = 4096 + 256 * (size_t)p->model->topology.n;
-	int err;
+	uint32_t before;
 
 	if (!t)
-		return 0;
-	read_machine(t, p);
+		return;
 	if (!online || t->stat < 0 || !plan_wants_cpu(p, cpu))
-		return 0;
+		return;
 	for (uint32_t i = 0; i < t->n_places; i++)
 		if (t->place[i].cpu == cpu)
-			return 0;
+			return;
 	if (size > t->size) {
-		char *bigger = realloc(t->text, size);
-
-		if (!bigger)
-			return -ENOMEM;
-		t->text = bigger;
+		t->text = memory_resize(t->text, size, 1);
 		t->size = size;
 	}
-	err = open_cpu(t, p, cpu);
-	return err ? err : add_unit(s, p, true, t->n_places - 1);
+	before = t->n_places;
+	open_cpu(t, p, cpu);
+	add_unit(s, p, true, before);
 }
 
 /* Whether all its tasks have ended, and were read afterwards. */
@@ -509,13 +422,12 @@ static bool has_ended(struct unit *u)
 	return over;
 }
 
-int perf_tool_threads(struct perf_source *s, struct plan *p)
+void perf_tool_threads(struct perf_source *s, struct plan *p)
 {
 	uint32_t first;
-	int err = 0;
 
 	if (!s->tool)
-		return 0;
+		return;
 	first = s->tool->n_places;
 	for (uint32_t i = 0; i < first; i++)
 		if (s->tool->place[i].gone && s->tool->place[i].fd >= 0) {
@@ -523,10 +435,10 @@ int perf_tool_threads(struct perf_source *s, struct plan *p)
 			s->tool->place[i].fd = -1;
 		}
 	plan_drop_units(p, has_ended);
-	for (uint32_t i = 0; i < s->n_tasks && !err; i++)
+	for (uint32_t i = 0; i < s->n_tasks; i++)
 		if (!s->task[i].told && !s->task[i].timed)
-			err = open_task(s->tool, p, &s->task[i]);
-	return err || first == s->tool->n_places ? err : add_unit(s, p, true, first);
+			open_task(s->tool, p, &s->task[i]);
+	add_unit(s, p, true, first);
 }
 
 void perf_tool_restart(struct perf_tool *t, const struct plan *p)
@@ -542,26 +454,21 @@ void perf_tool_restart(struct perf_tool *t, const struct plan *p)
 	rusage_ns(t->before);
 }
 
-int perf_tool_plan(struct perf_source *s, struct plan *p)
+void perf_tool_plan(struct perf_source *s, struct plan *p)
 {
 	bool any = false;
-	int err;
 
 	for (size_t i = 0; i < s->set.n; i++)
 		any = any || is_tool(&s->event[i]);
 	if (!any)
-		return 0;
-	s->tool = calloc(1, sizeof(*s->tool));
-	if (!s->tool)
-		return -ENOMEM;
+		return;
+	s->tool = memory_new(1, sizeof(*s->tool));
 	*s->tool = (struct perf_tool){
 		.refs = 1,
 		.stat = -1,
 		.tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK),
 	};
-	read_machine(s->tool, p);
-	err = open_places(s->tool, s, p);
-	if (!err)
-		err = add_unit(s, p, false, 0);
-	return err ? err : add_unit(s, p, true, 0);
+	open_places(s->tool, s, p);
+	add_unit(s, p, false, 0);
+	add_unit(s, p, true, 0);
 }

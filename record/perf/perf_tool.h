@@ -3,20 +3,18 @@
  * nothing else. duration_time is CLOCK_MONOTONIC. user_time and system_time come from /proc/stat (with what ran
  * niced) where CPUs are counted, from the stat file of each process or, where threads are what is counted, each
  * thread in /proc otherwise. Those of a process include its children that have ended; those of a command are its
- * rusage after its end. All others are read from the topology and stay as they are until a CPU comes or goes.
+ * rusage after its end.
  */
 #pragma once
 
 #include "record/perf/perf_source.h"
 
-/* Sets the error of tool events that this machine does not have. */
-void perf_tool_check(struct perf_source *s, const struct plan *p);
-/* Adds the column groups and units of the others, whose counters exist already. 0 or -errno. */
-int perf_tool_plan(struct perf_source *s, struct plan *p);
-/* A CPU has come or gone: reads the values of the machine again, and adds the times of a new CPU. 0 or -errno. */
-int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online);
-/* --per-thread: adds the times of new tasks, and removes those of ended ones. 0 or -errno. */
-int perf_tool_threads(struct perf_source *s, struct plan *p);
+/* Adds the column groups and units of the others, whose counters exist already. */
+void perf_tool_plan(struct perf_source *s, struct plan *p);
+/* A CPU has come or gone: adds the times of a new one. */
+void perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online);
+/* --per-thread: adds the times of new tasks, and removes those of ended ones. */
+void perf_tool_threads(struct perf_source *s, struct plan *p);
 /* p->child is a new process, and the tasks of the old one are gone. */
 void perf_tool_restart(struct perf_tool *t, const struct plan *p);
 void perf_tool_release(struct perf_tool *t);
@@ -26,5 +24,5 @@ void perf_tool_release(struct perf_tool *t);
 bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2]);
 /* The same for a CPU in /proc/stat. False if it has no line. */
 bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2]);
-/* The value of an event of the whole machine. False if it is unknown here. */
-bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value);
+/* A literal of formulas that stays the same for the whole recording; false: it does not, or is unknown here. */
+bool perf_tool_literal(const struct plan *p, const char *name, uint64_t *value);

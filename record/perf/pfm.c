@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/memory.h"
+
 #define NAME_MAX_BYTES 512
 #define FUNCTION(name) __typeof__(&pfm_##name) name
 
@@ -78,7 +80,7 @@ static int add_pfm_event(const struct library *l, const char *list, const char *
 		buf_printf(out, "config2=0x%" PRIx64 ",", (uint64_t)attr.config2);
 	buf_printf(out, "name='%s'/", text);
 	add_modifiers(&attr, out);
-	return out->err;
+	return 0;
 }
 
 static int add_list(const struct library *l, const char *list, struct buf *out, struct error *e)
@@ -107,7 +109,7 @@ static int add_list(const struct library *l, const char *list, struct buf *out, 
 	}
 	if (depth)
 		return error_set(e, EINVAL, "--pfm-events: the closing \"}\" is missing");
-	return any ? out->err : error_set(e, EINVAL, "--pfm-events: an event is missing");
+	return any ? 0 : error_set(e, EINVAL, "--pfm-events: an event is missing");
 }
 
 int pfm_events_text(const char *list, struct buf *out, struct error *e)
@@ -125,7 +127,6 @@ int pfm_events_text(const char *list, struct buf *out, struct error *e)
 		err = error_set(e, ENOTSUP, "--pfm-events: libpfm4: %s", l.strerror(err));
 	}
 	dlclose(l.handle);
-	if (err == -ENOMEM)
-		error_set(e, ENOMEM, "out of memory");
+	memory_whole(out);
 	return err;
 }

@@ -1,21 +1,19 @@
 /* perf events. Planning opens every event once to find out what the machine permits, adds the counters in the user's
  * order, and then one column group for each kernel group: its events times the CPUs or tasks that it is opened on. */
+#include "record/perf/source_perf.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "common/names.h"
 #include "common/number.h"
-#include "record/host/process.h"
 #include "record/host/clocks.h"
-#include "record/host/privileges.h"
 #include "record/perf/freeze_smi.h"
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
@@ -47,83 +45,87 @@ static const char *class_of(const struct event *ev)
 	return NULL;
 }
 
-/* Keeps in *cpus only what is in the list `text`. */
-static int keep_only(struct cpulist *cpus, const char *text)
+/* The CPUs of a PMU or an event, whose text was valid when it was read. */
+static struct cpulist cpus_of(const char *text)
 {
-	SCOPED(cpulist_release) struct cpulist with = { 0 };
-	int err = cpulist_parse(&with, text, false, NULL);
+	struct cpulist cpus = { 0 };
 
-	if (!err)
-		cpulist_intersect(cpus, &with);
-	return err;
+	memory_must(cpulist_parse(&cpus, text, false, NULL));
+	return cpus;
+}
+
+/* Keeps in *cpus only what is in the list `text`. */
+static void keep_only(struct cpulist *cpus, const char *text)
+{
+	SCOPED(cpulist_release) struct cpulist with = cpus_of(text);
+
+	cpulist_intersect(cpus, &with);
 }
 
 /* Of the CPUs where an uncore PMU is counted, keeps those that stand for one of `wanted`: each stands for the largest
  * part of the machine in which it is the only one. */
-static int keep_units(struct cpulist *wanted, const char *mask, const struct pm_topology *t)
+static void keep_units(struct cpulist *wanted, const char *mask, const struct pm_topology *t)
 {
 	static const enum pm_kind kinds[] = { PM_PACKAGE, PM_DIE, PM_CACHE, PM_CLUSTER, PM_CORE };
-	struct cpulist units = { 0 };
+	struct cpulist units = cpus_of(mask);
 	enum pm_kind kind = PM_CPU;
 	size_t n = 0;
-	int err = cpulist_parse(&units, mask, false, NULL);
 
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]) && kind == PM_CPU && !err; k++) {
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]) && kind == PM_CPU; k++) {
 		bool alone = true;
 
 		for (size_t i = 1; i < units.n && alone; i++)
 			alone = !topology_shares(t, kinds[k], units.cpu[i - 1], units.cpu[i]);
 		kind = alone ? kinds[k] : PM_CPU;
 	}
-	for (size_t i = 0; i < units.n && !err; i++)
+	for (size_t i = 0; i < units.n; i++)
 		for (size_t k = 0; k < wanted->n; k++)
 			if (topology_shares(t, kind, units.cpu[i], wanted->cpu[k])) {
 				units.cpu[n++] = units.cpu[i];
 				break;
 			}
-	if (!err && n) {
+	if (n) {
 		units.n = n;
 		cpulist_release(wanted);
 		*wanted = units;
-		return 0;
+		return;
 	}
 	cpulist_release(&units);
-	return err ? err : keep_only(wanted, mask);
+	keep_only(wanted, mask);
 }
 
 /* The recorded CPUs on which to open the event. */
-static int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
-			   struct cpulist *cpus)
+static void perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
+			    struct cpulist *cpus)
 {
 	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
-	int err = cpulist_copy(cpus, &p->cpus);
 
-	if (!err && pmu && pmu->cpus)
-		err = ev->uncore && p->options->cpus ? keep_units(cpus, pmu->cpus, &p->model->topology) :
-						       keep_only(cpus, pmu->cpus);
-	if (!err && ev->cpus)
-		err = keep_only(cpus, ev->cpus);
-	return err;
+	memory_must(cpulist_copy(cpus, &p->cpus));
+	if (pmu && pmu->cpus && ev->uncore && p->options->cpus)
+		keep_units(cpus, pmu->cpus, &p->model->topology);
+	else if (pmu && pmu->cpus)
+		keep_only(cpus, pmu->cpus);
+	if (ev->cpus)
+		keep_only(cpus, ev->cpus);
 }
 
 /* Where to open an event whose PMU counts none of the recorded CPUs. Nowhere, if -C means others of the kind:
  * those of its packages or kind of cores. An event of one uncore PMU alone is meant, wherever that is. */
-static int perf_event_beyond(const struct perf_source *s, const struct plan *p, struct perf_event *e,
-			     struct cpulist *cpus)
+static void perf_event_beyond(const struct perf_source *s, const struct plan *p, struct perf_event *e,
+			      struct cpulist *cpus)
 {
-	int err = 0;
-
 	e->elsewhere = p->options->cpus && !e->requested;
-	for (size_t i = 0; i < s->set.n && p->options->cpus && !e->elsewhere && !err; i++) {
+	for (size_t i = 0; i < s->set.n && p->options->cpus && !e->elsewhere; i++) {
 		SCOPED(cpulist_release) struct cpulist other = { 0 };
 
 		if (e->ev->wildcard && s->set.event[i].wildcard == e->ev->wildcard)
-			err = perf_event_cpus(s, p, &s->set.event[i], &other);
+			perf_event_cpus(s, p, &s->set.event[i], &other);
 		e->elsewhere = other.n > 0;
 	}
-	return err || e->elsewhere || !e->ev->uncore ?
-		       err :
-		       cpulist_parse(cpus, s->pmus.pmu[e->ev->pmu_index].cpus, false, NULL);
+	if (e->elsewhere || !e->ev->uncore)
+		return;
+	cpulist_release(cpus);
+	*cpus = cpus_of(s->pmus.pmu[e->ev->pmu_index].cpus);
 }
 
 /* The user's words for a PMU or for all of a kind, or the kind. */
@@ -139,35 +141,33 @@ static void name_kind(const struct perf_source *s, const struct perf_event *e, c
 }
 
 /* Says which PMUs count what more CPUs do than those of -C. */
-static int tell_other_cpus(const struct perf_source *s, struct plan *p)
+static void tell_other_cpus(const struct perf_source *s, struct plan *p)
 {
 	SCOPED(cpulist_release) struct cpulist others = { 0 };
 	SCOPED(buf_release) struct buf cpus = BUF_INIT, pmus = BUF_INIT;
 	SCOPED(names_release) struct names told = { 0 };
-	int err = 0;
 
-	for (uint32_t i = 0; i < s->n_groups && p->options->cpus && !err; i++) {
+	for (uint32_t i = 0; i < s->n_groups && p->options->cpus; i++) {
 		const struct cpulist *at = &s->group[i]->cpus;
 		const struct perf_event *e = s->group[i]->member[0];
 		uint32_t beyond = 0, ignored;
 		char kind[64];
 
-		for (size_t k = 0; k < at->n && e->ev->uncore && !err; k++)
+		for (size_t k = 0; k < at->n && e->ev->uncore; k++)
 			if (!cpulist_has(&p->cpus, at->cpu[k]) && ++beyond)
-				err = cpulist_add(&others, at->cpu[k]);
-		if (!beyond || err)
+				memory_must(cpulist_add(&others, at->cpu[k]));
+		if (!beyond)
 			continue;
 		name_kind(s, e, kind, sizeof(kind));
 		if (names_get(&told, kind, &ignored))
 			continue;
 		buf_printf(&pmus, "%s%s", told.n ? ", " : "", kind);
-		err = names_set(&told, kind, 0);
+		memory_must(names_set(&told, kind, 0));
 	}
 	cpulist_print(&others, &cpus);
-	if (err || !others.n)
-		return err;
-	return plan_refused(p, PM_OK, pm_remark(0),
-			    pm_remark(PM_REMARK_OTHER_CPUS, p->options->cpus, buf_str(&cpus), buf_str(&pmus)));
+	if (others.n)
+		plan_refused(p, PM_OK, pm_remark(0),
+			     pm_remark(PM_REMARK_OTHER_CPUS, p->options->cpus, buf_str(&cpus), buf_str(&pmus)));
 }
 
 /* Whether they count the same things at the same places. */
@@ -179,7 +179,7 @@ static bool are_alike(const struct perf_group *a, const struct perf_group *b)
 }
 
 /* Adds the event to the group of its braces, to one of its class, or to a new one. */
-static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
+static void assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 {
 	const struct event *ev = e->ev;
 	const char *class = class_of(ev);
@@ -191,63 +191,45 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 	/* Leaders read single events, so there is nothing to be read together. */
 	uint32_t braces = read || wanted.way == PERF_BY_PROGRAM ? ev->group : 0;
 	struct perf_group *g = NULL;
-	int err = wanted.tasks && read ? 0 : perf_event_cpus(s, p, ev, &wanted.cpus);
 
+	if (!(wanted.tasks && read))
+		perf_event_cpus(s, p, ev, &wanted.cpus);
 	wanted.inherit = wanted.tasks && !p->options->perf.per_thread &&
 			 (ev->inherit < 0 ? !p->options->perf.no_inherit : ev->inherit);
-	if (!err && ev->pmu_index != EVENT_NONE && !wanted.cpus.n && !(wanted.tasks && read))
-		err = perf_event_beyond(s, p, e, &wanted.cpus);
-	if (err || e->elsewhere)
-		goto out;
-	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++)
+	if (ev->pmu_index != EVENT_NONE && !wanted.cpus.n && !(wanted.tasks && read))
+		perf_event_beyond(s, p, e, &wanted.cpus);
+	for (uint32_t i = 0; i < s->n_groups && !g; i++)
 		if (are_alike(s->group[i], &wanted) && s->group[i]->n < PERF_GROUP_MAX &&
 		    (braces ? s->group[i]->member[0]->ev->group == braces : class && s->group[i]->class == class))
 			g = s->group[i];
-	if (!g && !err) {
+	if (!g && !e->elsewhere) {
 		g = perf_group_like(&s->group, &s->n_groups, &wanted);
-		err = g ? 0 : -ENOMEM;
-		if (g) {
-			g->class = class;
-			g->braces = braces;
-			g->weak = braces && ev->mods & EVENT_MOD_WEAK;
-		}
+		g->class = class;
+		g->braces = braces;
+		g->weak = braces && ev->mods & EVENT_MOD_WEAK;
 	}
-	if (!err)
-		err = perf_group_add(g, e);
-out:
+	if (!e->elsewhere)
+		perf_group_add(g, e);
 	cpulist_release(&wanted.cpus);
-	return err;
 }
 
-/* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
-static int group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
+/* Takes member k into a group of its own, which comes last. */
+static void group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
 {
-	struct perf_group *alone = perf_group_like(&s->group, &s->n_groups, g);
-	int err = alone ? perf_group_add(alone, g->member[k]) : -ENOMEM;
-
-	if (!err)
-		perf_group_remove(g, k);
-	return err;
+	perf_group_add(perf_group_like(&s->group, &s->n_groups, g), g->member[k]);
+	perf_group_remove(g, k);
 }
 
 /* The kernel's part was refused: the event's name says so, unless the user chose it. */
-static int mark_user_only(struct event *ev)
+static void mark_user_only(struct event *ev)
 {
-	bool chosen = ev->named;
-	struct buf shown = BUF_INIT;
-	char *text;
+	char *shown = ev->display;
 
-	buf_printf(&shown, "%s%s", ev->display, ev->display[strlen(ev->display) - 1] == '/' ? "u" : ":u");
-	text = buf_detach(&shown);
-	if (!text)
-		return -ENOMEM;
-	if (chosen) {
-		free(text);
-	} else {
-		free(ev->display);
-		ev->display = text;
+	if (!ev->named) {
+		ev->display = memory_format("%s%s", shown, shown[strlen(shown) - 1] == '/' ? "u" : ":u");
+		free(shown);
 	}
-	return event_set_mods(ev, ev->mods | EVENT_MOD_USER);
+	memory_must(event_set_mods(ev, ev->mods | EVENT_MOD_USER));
 }
 
 /* Opens member k in the leader's group, or alone if that is refused. */
@@ -256,28 +238,24 @@ static int try_member(const struct plan *p, struct perf_group *g, struct perf_ev
 {
 	bool excluded = false;
 	bool inherit = g->inherit && g->way == PERF_BY_READ;
-	int fd = perf_event_try(e, inherit, at, leader, &excluded), err;
+	int fd = perf_event_try(e, inherit, at, leader, &excluded);
 
 	*alone_only = false;
 	if (fd < 0 && leader >= 0) {
 		fd = perf_event_try(e, inherit, at, -1, &excluded);
 		*alone_only = fd >= 0;
 	}
-	/* perf drops the kernel's part before it checks whether the event exists. */
-	if (fd < 0)
-		return fd == -ENOENT && excluded && p->options->perf.as_perf && (err = mark_user_only(e->ev)) ? err :
-														fd;
-	if (e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
-		err = errno;
+	if (fd >= 0 && e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
+		int err = errno;
+
 		close(fd);
 		/* Recording more than the filter lets through would be a different measurement. */
 		perf_filter_failed(p->root, e->ev->name, e->filter, err, error);
 		return -ENOTRECOVERABLE;
 	}
-	if (excluded && (err = mark_user_only(e->ev))) {
-		close(fd);
-		return err;
-	}
+	/* perf drops the kernel's part before it checks whether the event exists. */
+	if (excluded && (fd >= 0 || (fd == -ENOENT && p->options->perf.as_perf)))
+		mark_user_only(e->ev);
 	return fd;
 }
 
@@ -339,9 +317,9 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 			/* A weak group is opened as a whole or not at all. */
 			uint32_t keep = g->weak ? together : g->n - 1;
 
-			while (g->n > keep && !err)
-				err = group_split(s, g, g->weak ? g->n - 1 : k);
-			err = err ? err : g->weak ? -EAGAIN : 0;
+			while (g->n > keep)
+				group_split(s, g, g->weak ? g->n - 1 : k);
+			err = g->weak ? -EAGAIN : 0;
 		} else {
 			e->err = EINVAL;
 			e->remedy =
@@ -396,10 +374,10 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 	uint32_t kept = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < s->set.n && !err; i++)
+	for (size_t i = 0; i < s->set.n; i++)
 		if (!s->event[i].err && s->set.event[i].type != EVENT_TYPE_TOOL)
-			err = assign(s, p, &s->event[i]);
-	err = err ? err : tell_other_cpus(s, p);
+			assign(s, p, &s->event[i]);
+	tell_other_cpus(s, p);
 	/* Groups that are split off meanwhile are tried in their turn. */
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		err = settle_group(s, p, s->group[i], error);
@@ -420,9 +398,8 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 	return err;
 }
 
-/* Who reads the groups of CPUs at each tick: a reader, which a timer wakes, or the kernel in the timer's interrupt.
- * Both are tried for some milliseconds with the largest group on one CPU; the one that takes less CPU time is chosen.
- */
+/* Who reads the groups of CPUs at each tick: the kernel, in the interrupt of a timer, or a reader, which a timer
+ * wakes and which takes several times as much CPU time. */
 
 /* At longer intervals the cost of a reader's wake-ups is not measurable, and it reads without delay. */
 #define SAMPLE_MAX_NS 50000000u
@@ -430,12 +407,6 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 #define SAMPLE_LIMIT_NS 500000000u
 /* The kernel's clock is not faster. */
 #define SAMPLE_MIN_NS 10000u
-
-/* Short, so that others rarely take the CPU meanwhile; trials in which they did do not count, and are repeated. */
-#define TRIAL_NS    100000u
-#define TRIAL_TICKS 16
-#define TRIALS      4
-#define TRIALS_MAX  16
 
 /* Whether a clock of the CPU can lead the group: system-wide events, in software or in the core. */
 static bool can_be_sampled(const struct perf_group *g)
@@ -452,164 +423,14 @@ static bool can_be_sampled(const struct perf_group *g)
 	return can;
 }
 
-static int descending(const void *a, const void *b)
+void perf_choose_sampling(struct perf_source *s, const struct sample_options *o)
 {
-	const uint64_t *x = a, *y = b;
-
-	return (*x < *y) - (*x > *y);
-}
-
-/* The longest gaps of a thread that only looks at the clock while ticks come: with as many gaps as ticks, their
- * median is what a tick takes of this CPU. False: the thread was preempted, and gaps of that time were not seen. */
-static bool find_gaps(uint64_t gap[TRIAL_TICKS])
-{
-	const uint64_t window = (uint64_t)TRIAL_TICKS * TRIAL_NS, used = clocks_ns(CLOCK_PROCESS_CPUTIME_ID);
-	uint64_t now, before = clocks_monotonic();
-	const uint64_t end = before + window;
-
-	memset(gap, 0, TRIAL_TICKS * sizeof(*gap));
-	while (before < end) {
-		now = clocks_monotonic();
-		if (now - before > gap[TRIAL_TICKS - 1]) {
-			gap[TRIAL_TICKS - 1] = now - before;
-			qsort(gap, TRIAL_TICKS, sizeof(*gap), descending);
-			now = clocks_monotonic();
-		}
-		before = now;
-	}
-	return clocks_ns(CLOCK_PROCESS_CPUTIME_ID) - used > window * 3 / 4;
-}
-
-static uint64_t sampled_tick(struct perf_row *row)
-{
-	uint64_t gap[TRIAL_TICKS], emptied, time, n = 0;
-	bool alone;
-
-	row->unit.sampling->start(&row->unit);
-	alone = find_gaps(gap);
-	emptied = clocks_monotonic();
-	while (n < TRIAL_TICKS && row->unit.sampling->peek(&row->unit, &time)) {
-		row->unit.sampling->take(&row->unit, NULL);
-		n++;
-	}
-	return alone && n ? gap[n / 2] + (clocks_monotonic() - emptied) / n : 0;
-}
-
-struct trial {
-	struct perf_row *row;
-	uint32_t groups;
-	_Atomic uint64_t done;
-	_Atomic bool stop;
-};
-
-static void *reader_main(void *arg)
-{
-	const struct timespec interval = { .tv_nsec = TRIAL_NS };
-	struct trial *t = arg;
-	const struct perf_row *row = t->row;
-	bool ok = true;
-
-	prctl(PR_SET_TIMERSLACK, 1);
-	while (ok && !t->stop && t->done < TRIAL_TICKS) {
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &interval, NULL);
-		for (uint32_t k = 0; k < t->groups && ok; k++)
-			ok = read(row->leader, row->got, (PERF_READ_HEAD + 1 + row->n) * sizeof(*row->got)) > 0;
-		t->done += ok;
-	}
-	return NULL;
-}
-
-static uint64_t read_tick(struct perf_row *row, uint32_t groups)
-{
-	struct trial t = { .row = row, .groups = groups };
-	pthread_t thread;
-	uint64_t gap[TRIAL_TICKS], n;
-	bool alone;
-
-	if (pthread_create(&thread, NULL, reader_main, &t))
-		return 0;
-	alone = find_gaps(gap);
-	n = t.done;
-	t.stop = true;
-	pthread_join(thread, NULL);
-	return alone && n ? gap[n / 2] : 0;
-}
-
-/* The least of some trials, and how many there were. */
-struct least {
-	uint64_t ns;
-	unsigned n;
-};
-
-static void take_less(struct least *least, uint64_t ns)
-{
-	least->n += ns != 0;
-	least->ns = ns && (!least->ns || ns < least->ns) ? ns : least->ns;
-}
-
-/* Tries both for so many groups like this one, above ordinary work, as readers are, and takes the minimum of some
- * trials, because the machine may be busy. False: one of them cannot be tried. */
-static bool try_both(struct perf_group *g, uint32_t groups, uint64_t *kernel_ns, uint64_t *reader_ns)
-{
-	SCOPED(affinity_restore) struct affinity before = { 0 };
-	struct least kernel = { 0 }, reader = { 0 };
-	int nice = getpriority(PRIO_PROCESS, 0);
-	struct perf_row *row;
-
-	if (affinity_save(&before))
-		return false;
-	g->sample_ns = TRIAL_NS;
-	row = affinity_pin(g->cpus.cpu[0]) ? NULL : perf_row_new(g, perf_on_cpu((int)g->cpus.cpu[0]), 0);
-	if (row && !perf_row_open(row, (struct perf_start){ .on = true }) && row->unit.sampling) {
-		privileges_hurry();
-		for (int i = 0; i < TRIALS_MAX && (kernel.n < TRIALS || reader.n < TRIALS); i++) {
-			if (kernel.n < TRIALS)
-				take_less(&kernel, sampled_tick(row) * groups);
-			if (reader.n < TRIALS)
-				take_less(&reader, read_tick(row, groups));
-		}
-		setpriority(PRIO_PROCESS, 0, nice);
-	}
-	if (row)
-		row->unit.release(&row->unit);
-	g->sample_ns = 0;
-	*kernel_ns = kernel.ns;
-	*reader_ns = reader.ns;
-	return kernel.n && reader.n;
-}
-
-int perf_choose_sampling(struct perf_source *s, struct plan *p)
-{
-	const struct sample_options *o = &p->options->sample;
-	struct perf_group *largest = NULL;
-	uint64_t kernel_ns, reader_ns;
-	uint32_t n = 0;
-	int err = 0;
-
 	if (o->sampling == SAMPLING_READER || o->interval_ns < SAMPLE_MIN_NS ||
 	    o->interval_ns > (o->sampling == SAMPLING_KERNEL ? SAMPLE_LIMIT_NS : SAMPLE_MAX_NS))
-		return 0;
-	for (uint32_t i = 0; i < s->n_groups; i++) {
-		struct perf_group *g = s->group[i];
-
-		if (!can_be_sampled(g) || !g->cpus.n)
-			continue;
-		n++;
-		largest = largest && largest->n >= g->n ? largest : g;
-	}
-	if (!largest)
-		return 0;
-	if (o->sampling == SAMPLING_AUTO && try_both(largest, n, &kernel_ns, &reader_ns)) {
-		err = plan_fact(p, pm_u64(kernel_ns), "pmrec.sampling.kernel_ns");
-		if (!err)
-			err = plan_fact(p, pm_u64(reader_ns), "pmrec.sampling.reader_ns");
-		if (err || reader_ns < kernel_ns)
-			return err;
-	}
+		return;
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		if (can_be_sampled(s->group[i]))
 			s->group[i]->sample_ns = o->interval_ns;
-	return 0;
 }
 
 /* What the recording says about each event. */
@@ -625,8 +446,8 @@ static uint16_t reason_of(const struct perf_event *e)
 	return e->reason ? e->reason : perf_reason(e->err);
 }
 
-static int set_attrs(struct pm_counter *c, const struct perf_event *e, const struct plan *p,
-		     const struct perf_group *g, uint32_t position)
+static void set_attrs(struct pm_counter *c, const struct perf_event *e, const struct plan *p,
+		      const struct perf_group *g, uint32_t position)
 {
 	const struct event *ev = e->ev;
 	const struct bpf_group *bpf = g ? g->bpf : NULL;
@@ -653,19 +474,17 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
 		{ PM_COUNTER_PERF_PROGRAM, pm_text(program ? program : ""), program != NULL },
 		{ PM_COUNTER_PERF_FILTER, pm_text(e->filter ? e->filter : ""), e->filter },
 	};
-	int err = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (all[i].wanted && !err && plan_may_record(p->options, all[i].key))
-			err = pm_map_set(&c->attrs, all[i].key, all[i].v);
+		if (all[i].wanted && plan_may_record(p->options, all[i].key))
+			plan_set(&c->attrs, all[i].key, all[i].v);
 		else
 			pm_value_release(&all[i].v);
 	}
-	return err;
 }
 
 /* Adds it under the canonical text, with a number appended if the same event exists already. */
-static int64_t add_named(struct plan *p, struct pm_counter *c)
+static uint32_t add_named(struct plan *p, struct pm_counter *c)
 {
 	const char *name = c->name;
 	char numbered[512];
@@ -677,10 +496,10 @@ static int64_t add_named(struct plan *p, struct pm_counter *c)
 		id = pm_model_add_counter(p->model, c);
 	}
 	c->name = (char *)name;
-	return id;
+	return (uint32_t)memory_must(id);
 }
 
-static int add_event_counter(struct plan *p, struct perf_event *e, const struct perf_group *g, uint32_t position)
+static void add_event_counter(struct plan *p, struct perf_event *e, const struct perf_group *g, uint32_t position)
 {
 	const struct event *ev = e->ev;
 	struct pm_counter c = {
@@ -694,21 +513,15 @@ static int add_event_counter(struct plan *p, struct perf_event *e, const struct 
 		.width = 64,
 		.aggregation = PM_AGG_SUM,
 	};
-	int err = e->add ? add_set_attrs(e->add, &c.attrs) : 0;
-	int64_t id;
 
-	if (!err)
-		err = set_attrs(&c, e, p, g, position);
-	id = err ? err : add_named(p, &c);
-
+	if (e->add)
+		add_set_attrs(e->add, &c.attrs);
+	set_attrs(&c, e, p, g, position);
+	e->counter = add_named(p, &c);
 	pm_map_release(&c.attrs);
-	if (id < 0)
-		return (int)id;
 	/* The kernel's timer looks at the registers twice in the time that they take for a turn at 200 W. */
 	if (!strcmp(ev->pmu, "power") || !strcmp(ev->pmu, "power_core"))
 		plan_read_within(p, ENERGY_WITHIN_NS);
-	e->counter = (uint32_t)id;
-	return 0;
 }
 
 static const struct perf_group *group_of(const struct perf_source *s, const struct perf_event *e, uint32_t *position)
@@ -720,13 +533,13 @@ static const struct perf_group *group_of(const struct perf_source *s, const stru
 	return NULL;
 }
 
-static int refuse(struct plan *p, const struct perf_event *e, struct pm_value what)
+static void refuse(struct plan *p, const struct perf_event *e, struct pm_value what)
 {
 	struct pm_value remedy = e->incurable ? pm_remark(0) :
 				 e->remedy    ? pm_remark(e->remedy) :
 						perf_remedy(e->err, e->ev, p);
 
-	return plan_refused(p, reason_of(e), remedy, what);
+	plan_refused(p, reason_of(e), remedy, what);
 }
 
 #define NAMED_MAX 16
@@ -752,13 +565,12 @@ static bool fails_first(const struct perf_source *s, size_t k)
 
 /* Events that the user named are counters even if they cannot be opened; of the defaults only a note remains, one for
  * all that fail in the same way. */
-int perf_counters_add(struct perf_source *s, struct plan *p)
+void perf_counters_add(struct perf_source *s, struct plan *p)
 {
 	/* perf prints lines of its default events even if the machine lacks them. */
 	bool all = p->options->output.fd > 0;
-	int err = 0;
 
-	for (size_t i = 0; i < s->set.n && !err; i++) {
+	for (size_t i = 0; i < s->set.n; i++) {
 		struct perf_event *e = &s->event[i];
 		uint32_t position = 0;
 		const struct perf_group *g = group_of(s, e, &position);
@@ -766,17 +578,17 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 		if (e->elsewhere)
 			continue;
 		if (!e->err || g || e->requested || all)
-			err = add_event_counter(p, e, g, position);
+			add_event_counter(p, e, g, position);
 		else if (e->ev->pmu_index != EVENT_NONE)
 			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], reason_of(e));
 		/* Look it up by its counter's name: the same event may exist twice, once with success. */
-		if (!err && e->err && e->requested)
-			err = refuse(p, e, pm_remark(PM_REMARK_EVENTS, pm_model_counter(p->model, e->counter)->name));
+		if (e->err && e->requested)
+			refuse(p, e, pm_remark(PM_REMARK_EVENTS, pm_model_counter(p->model, e->counter)->name));
 	}
-	for (uint32_t i = 0; i < s->n_groups && !err; i++)
-		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n && !err; k++)
-			err = add_event_counter(p, &s->group[i]->copy[k], s->group[i], k);
-	for (size_t i = 0; i < s->set.n && !err; i++) {
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n; k++)
+			add_event_counter(p, &s->group[i]->copy[k], s->group[i], k);
+	for (size_t i = 0; i < s->set.n; i++) {
 		SCOPED(buf_release) struct buf names = BUF_INIT;
 		unsigned n = 0;
 		bool first = !s->event[i].requested && s->event[i].err;
@@ -787,11 +599,11 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 			if (s->event[k].err == s->event[i].err && fails_first(s, k) && n++ < NAMED_MAX)
 				buf_printf(&names, "%s%s", names.len ? ", " : "", called(s, k));
 		if (first)
-			err = refuse(p, &s->event[i],
-				     pm_remark(n > NAMED_MAX ? PM_REMARK_MORE_EVENTS : PM_REMARK_EVENTS,
-					       buf_str(&names), n - NAMED_MAX));
+			refuse(p, &s->event[i],
+			       pm_remark(n > NAMED_MAX ? PM_REMARK_MORE_EVENTS : PM_REMARK_EVENTS, buf_str(&names),
+					 n - NAMED_MAX));
 	}
-	return err ? err : perf_classes_record(&s->pmus, p->model);
+	perf_classes_record(&s->pmus, p->model);
 }
 
 /* Within this time a group has a counter: those of one PMU take turns of some milliseconds. */
@@ -802,7 +614,7 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 #define OTHERS 32
 
 /* Checks how many descriptors all rows need, besides all others. */
-static int check_descriptors(const struct perf_source *s, struct plan *p)
+static void check_descriptors(const struct perf_source *s, struct plan *p)
 {
 	uint64_t need = 0, have = perf_raise_nofile();
 
@@ -818,10 +630,10 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 		need += (uint64_t)(s->n_tasks + 1) * p->model->topology.n;
 	need += perf_used_nofile();
 	if (need <= have)
-		return 0;
+		return;
 	need += OTHERS;
-	return plan_refused(p, pm_reason_errno(EMFILE), pm_remark(PM_REMEDY_ULIMIT, (unsigned)need),
-			    pm_remark(PM_REMARK_DESCRIPTORS, (unsigned)need, (unsigned)have));
+	plan_refused(p, pm_reason_errno(EMFILE), pm_remark(PM_REMEDY_ULIMIT, (unsigned)need),
+		     pm_remark(PM_REMARK_DESCRIPTORS, (unsigned)need, (unsigned)have));
 }
 
 /* ---- the source ---- */
@@ -852,66 +664,55 @@ static bool is_restless(const struct perf_source *s, const struct plan *p)
 
 static int perf_plan(struct source *source, struct plan *p, struct error *e)
 {
-	struct perf_source *s = calloc(1, sizeof(*s));
+	struct perf_source *s = source->data = memory_new(1, sizeof(*s));
 	SCOPED(buf_release) struct buf sets = BUF_INIT;
 	int err;
 
-	if (!s)
-		return error_sys(e, ENOMEM, "perf events");
-	source->data = s;
 	s->follow.epoll = s->ends = -1;
-	e->text[0] = '\0';
-	err = perf_pmus_read(&s->pmus, p->root);
-	if (!err && (p->options->perf.null || p->root->emulated))
-		err = perf_pmus_record(&s->pmus, NULL, p);
-	if (!err && p->options->perf.null)
+	perf_pmus_read(&s->pmus, p->root);
+	if (p->options->perf.null || p->root->emulated)
+		perf_pmus_record(&s->pmus, NULL, p);
+	if (p->options->perf.null)
 		return 0;
-	if (!err)
-		err = perf_sets_text(s, p, &sets, e);
-	if (!err && perf_classes_pci(&s->pmus))
-		err = pci_map_record(perf_classes_pci(&s->pmus), p);
-	if (!err && !p->options->perf.brief)
-		err = perf_classes_missing(&s->pmus, p);
-	if (!err && p->root->emulated)
+	err = perf_sets_text(s, p, &sets, e);
+	if (err)
+		return err;
+	if (perf_classes_pci(&s->pmus))
+		pci_map_record(perf_classes_pci(&s->pmus), p);
+	if (!p->options->perf.brief)
+		perf_classes_missing(&s->pmus, p);
+	if (p->root->emulated)
 		return refuse_emulated(s, p, buf_str(&sets), e);
 	perf_raise_nofile();
-	if (!err)
-		err = perf_events_read(s, p, buf_str(&sets), e);
-	if (!err)
-		err = perf_pmus_record(&s->pmus, &s->set, p);
-	if (!err)
-		err = perf_tasks_add(s, p, e);
-	if (!err)
-		perf_tool_check(s, p);
-	if (!err && p->options->target == TARGET_TASKS && p->options->cpus)
-		err = plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_TASKS_ANYWHERE, p->options->cpus));
-	if (!err)
-		err = perf_bpf_check(s, p, e);
+	err = perf_events_read(s, p, buf_str(&sets), e);
+	if (err)
+		return err;
+	perf_pmus_record(&s->pmus, &s->set, p);
+	err = perf_tasks_add(s, p, e);
+	if (err)
+		return err;
+	if (p->options->target == TARGET_TASKS && p->options->cpus)
+		plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_TASKS_ANYWHERE, p->options->cpus));
+	err = perf_bpf_check(s, p, e);
 	if (!err)
 		err = perf_groups_settle(s, p, e);
 	s->from_exec = s->to_exec = p->options->target == TARGET_COMMAND && !p->options->perf.delay_ms;
 	if (!err)
 		err = perf_bpf_begin(s, p, e);
-	if (!err)
-		err = perf_choose_sampling(s, p);
-	if (!err)
-		err = check_descriptors(s, p);
-	if (!err)
-		err = perf_counters_add(s, p);
-	for (uint32_t i = 0; i < s->n_groups && !err; i++)
-		err = perf_rows_open(s, p, s->group[i]);
+	if (err)
+		return err;
+	perf_choose_sampling(s, &p->options->sample);
+	check_descriptors(s, p);
+	perf_counters_add(s, p);
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		perf_rows_open(s, p, s->group[i]);
 	s->to_exec = false;
 	perf_held_close(s);
 	source->restless = is_restless(s, p);
-	if (!err)
-		err = perf_tool_plan(s, p);
-	if (!err)
-		err = perf_threads_begin(s, p, e);
-	if (!err)
-		perf_tasks_watch(s, p);
-	if (err && !e->text[0])
-		error_sys(e, -err, "perf events");
-	return err;
+	perf_tool_plan(s, p);
+	perf_threads_begin(s, p);
+	perf_tasks_watch(s, p);
+	return 0;
 }
 
 static int switch_rows(struct perf_source *s, bool on)
@@ -945,7 +746,7 @@ static void set_off(struct perf_source *s, size_t i, bool off, void (*found)(voi
 		}
 }
 
-static int perf_enable(struct source *source, bool on)
+int perf_enable(struct source *source, bool on)
 {
 	struct perf_source *s = source->data;
 
@@ -958,31 +759,30 @@ static int perf_enable(struct source *source, bool on)
 	return switch_rows(s, on);
 }
 
-static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool online)
+static void perf_update(struct source *source, struct plan *p, uint32_t cpu, bool online)
 {
 	struct perf_source *s = source->data;
-	int err;
 
 	if (cpu == PM_NONE) {
-		err = perf_rows_revive(s, p);
-		return err ? err : perf_threads_update(s, p);
+		perf_rows_revive(s, p);
+		perf_threads_update(s, p);
+		return;
 	}
-	err = perf_tool_cpu(s, p, cpu, online);
-	if (!err && online) {
-		err = perf_threads_cpu(s, p, cpu);
+	perf_tool_cpu(s, p, cpu, online);
+	if (online) {
+		perf_threads_cpu(s, p, cpu);
 		atomic_store(&source->stale, p->options->perf.per_thread);
 	}
-	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
+	for (uint32_t i = 0; i < s->n_groups; i++) {
 		struct perf_group *g = s->group[i];
 		uint32_t n = g->n_cgroups ? g->n_cgroups : 1;
 
 		/* What BPF counts, on new CPUs and for tasks that get there, too. */
 		if (online && g->bpf && (g->tasks || plan_wants_cpu(p, cpu)))
 			bpf_group_online(g, cpu);
-		for (uint32_t c = g->first_cgroup; c < g->first_cgroup + n && !err && !g->tasks; c++)
-			err = perf_rows_update(s, p, g, c, cpu, online);
+		for (uint32_t c = g->first_cgroup; c < g->first_cgroup + n && !g->tasks; c++)
+			perf_rows_update(s, p, g, c, cpu, online);
 	}
-	return err;
 }
 
 static bool answers_to(const struct event *ev, const char *name)
@@ -990,8 +790,8 @@ static bool answers_to(const struct event *ev, const char *name)
 	return !strcmp(name, ev->display) || !strcmp(name, ev->name) || !strcmp(name, ev->text);
 }
 
-static int perf_enable_one(struct source *source, const char *name, bool on,
-			   void (*found)(void *arg, uint32_t counter), void *arg)
+int perf_enable_one(struct source *source, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
+		    void *arg)
 {
 	struct perf_source *s = source->data;
 	bool running = s->on || s->from_exec, all_off = on && !running && !s->chosen;
@@ -1014,23 +814,20 @@ static int perf_enable_one(struct source *source, const char *name, bool on,
 }
 
 /* If a PMU's driver was removed, its events stand still, and the kernel may not even report that. */
-static int look_for_pmus(struct perf_source *s, struct plan *p)
+static void look_for_pmus(struct perf_source *s, struct plan *p)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
+	for (uint32_t i = 0; i < s->n_groups; i++) {
 		struct perf_group *g = s->group[i];
 		const struct event_pmu *pmu = perf_class_of_group(&s->pmus, g);
 
 		if (!pmu || !g->n_rows || g->row[0]->end != PERF_ALIVE ||
 		    root_exists(p->root, "/sys/bus/event_source/devices/%s", pmu->name))
 			continue;
-		for (uint32_t k = 0; k < g->n_rows && !err; k++) {
+		for (uint32_t k = 0; k < g->n_rows; k++) {
 			g->row[k]->end = PERF_ENDED;
-			err = plan_gone(p, g->row[k]->instance, clocks_monotonic());
+			plan_gone(p, g->row[k]->instance, clocks_monotonic());
 		}
 	}
-	return err;
 }
 
 /* Says of which group, and why. */
@@ -1052,12 +849,11 @@ static struct pm_value say_lacking(const struct perf_group *g, const struct perf
 
 /* Reports each group that has no counter, once. It is counted as a whole or not at all, and the kernel does not say
  * when the events of others keep it out. */
-static int look_for_lacking(struct perf_source *s, struct plan *p)
+static void look_for_lacking(struct perf_source *s, struct plan *p)
 {
 	uint32_t told = 0;
-	int err = 0;
 
-	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
+	for (uint32_t i = 0; i < s->n_groups; i++) {
 		struct perf_group *g = s->group[i];
 		const struct perf_row *row = NULL;
 		struct pm_value remark;
@@ -1075,37 +871,31 @@ static int look_for_lacking(struct perf_source *s, struct plan *p)
 		/* One line for all of them. */
 		if (!told++)
 			plan_tell(p, &remark);
-		err = plan_note(p, g->n, remark);
+		plan_note(p, g->n, remark);
 	}
 	if (told > 1)
 		snprintf(p->told + strlen(p->told), sizeof(p->told) - strlen(p->told),
 			 "; and %u more groups (pmrep info lists them)", told - 1);
-	return err;
 }
 
-static int perf_look(struct source *source, struct plan *p)
+void perf_look(struct source *source, struct plan *p)
 {
 	struct perf_source *s = source->data;
-	int err = s ? perf_cgroups_look(s, p) : 0;
 
-	if (s && !err)
-		err = perf_tasks_look(s, p);
-
-	if (s && !err)
-		err = look_for_pmus(s, p);
-	if (s && !err)
-		err = look_for_lacking(s, p);
-	for (uint32_t i = 0; s && i < s->n_groups; i++)
+	perf_cgroups_look(s, p);
+	perf_tasks_look(s, p);
+	look_for_pmus(s, p);
+	look_for_lacking(s, p);
+	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->n_cgroups; k++) {
 			struct perf_row *row = s->group[i]->row[k];
 
 			if (s->cgroup[row->cgroup].gone && row->end == PERF_ALIVE)
 				row->end = PERF_ENDING;
 		}
-	return err;
 }
 
-static int perf_restart(struct source *source, struct plan *p, struct error *e)
+int perf_restart(struct source *source, struct plan *p, struct error *e)
 {
 	struct perf_source *s = source->data;
 	int err = 0;
@@ -1138,34 +928,32 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 	s->to_exec = false;
 	perf_tool_restart(s->tool, p);
 	if (!err)
-		err = perf_threads_restart(s, p, e);
+		perf_threads_restart(s, p);
 	atomic_store(&source->stale, p->options->perf.per_thread);
 	return err;
 }
 
-static int perf_watch(const struct source *source)
+int perf_watch(const struct source *source)
 {
 	const struct perf_source *s = source->data;
 
-	return !s ? -1 : s->follow.epoll >= 0 ? s->follow.epoll : s->ends;
+	return s->follow.epoll >= 0 ? s->follow.epoll : s->ends;
 }
 
-static bool perf_notice(struct source *source, struct plan *p)
+bool perf_notice(struct source *source, struct plan *p)
 {
 	struct perf_source *s = source->data;
-	bool work = s && perf_threads_notice(s, p);
+	bool work = perf_threads_notice(s, p);
 
 	if (work)
 		atomic_store(&source->stale, true);
-	return work || (s && perf_tasks_notice(s));
+	return work || perf_tasks_notice(s);
 }
 
 /* Reports of which PMUs nothing could be read, and why that may be. */
-static int note_standing(struct perf_source *s, struct plan *p)
+static void note_standing(struct perf_source *s, struct plan *p)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
+	for (uint32_t i = 0; i < s->n_groups; i++) {
 		struct perf_group *g = s->group[i];
 		const struct event_pmu *pmu = perf_class_of_group(&s->pmus, g);
 		bool first = pmu != NULL;
@@ -1173,21 +961,19 @@ static int note_standing(struct perf_source *s, struct plan *p)
 		for (uint32_t k = 0; k < i && first; k++)
 			first = perf_class_of_group(&s->pmus, s->group[k]) != pmu;
 		if (first && g->n_rows && g->row[0]->end == PERF_ALIVE)
-			err = perf_class_stands(pmu, g, p);
+			perf_class_stands(pmu, g, p);
 	}
-	return err;
 }
 
-static int perf_finish(struct source *source, struct plan *p)
+static void perf_finish(struct source *source, struct plan *p)
 {
 	struct perf_source *s = source->data;
-	int err = s ? note_standing(s, p) : 0;
 
-	if (s && s->n_missed && !err)
-		err = plan_note(p, s->n_missed, pm_remark(PM_REMARK_TASKS_MISSED));
-	if (s && s->n_lost && !err)
-		err = plan_note(p, s->n_lost, pm_remark(PM_REMARK_TASKS_LOST));
-	return err;
+	note_standing(s, p);
+	if (s->n_missed)
+		plan_note(p, s->n_missed, pm_remark(PM_REMARK_TASKS_MISSED));
+	if (s->n_lost)
+		plan_note(p, s->n_lost, pm_remark(PM_REMARK_TASKS_LOST));
 }
 
 static void perf_release(struct source *source)
@@ -1209,7 +995,7 @@ static void perf_release(struct source *source)
 	perf_pmus_release(&s->pmus);
 }
 
-static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
+void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 {
 	struct perf_source *s = source->data;
 	uint32_t rows = 0, events = 0;
@@ -1250,20 +1036,22 @@ const struct source_ops source_perf = {
 	.help = "events of the kernel's perf interface: those of -e, or perf's defaults",
 	.plan = perf_plan,
 	.update = perf_update,
-	.enable = perf_enable,
-	.restart = perf_restart,
-	.look = perf_look,
-	.watch = perf_watch,
-	.notice = perf_notice,
-	.enable_one = perf_enable_one,
 	.finish = perf_finish,
 	.release = perf_release,
-	.doctor = perf_doctor,
 };
+
+struct source *perf_among(struct source *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && s[i].ops != &source_perf)
+		i++;
+	return i < n && s[i].data ? &s[i] : NULL;
+}
 
 const char *perf_no_event(const struct source *source)
 {
-	const struct perf_source *s = source->ops == &source_perf ? source->data : NULL;
+	const struct perf_source *s = source->data;
 
-	return s && s->no_event.len ? buf_str((struct buf *)(uintptr_t)&s->no_event) : NULL;
+	return s->no_event.len ? buf_str((struct buf *)(uintptr_t)&s->no_event) : NULL;
 }

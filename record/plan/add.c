@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/options.h"
 #include "common/parse.h"
-#include "format/model.h"
+#include "record/plan/plan.h"
 
 /* Also the recording's words. */
 static const char *const scopes[] = { "cpu", "core", "package" };
@@ -45,8 +46,8 @@ static int set_location(struct add *a, enum add_location location, const char *t
 	if (a->location != ADD_NOWHERE)
 		return error_set(e, EINVAL, "two locations; use one --add per counter");
 	a->location = location;
-	a->text = text ? strdup(text) : NULL;
-	return text && !a->text ? error_sys(e, ENOMEM, "--add") : 0;
+	a->text = text ? memory_text(text) : NULL;
+	return 0;
 }
 
 static int take_msr(struct add *a, const char *word, struct error *e)
@@ -165,8 +166,8 @@ static int take_telemetry(struct add *a, struct telemetry *t, const char *word, 
 	case 3:
 		return take_domain(a, value, e);
 	case 9:
-		a->text = strdup(value);
-		return a->text ? 0 : error_sys(e, ENOMEM, "--add");
+		a->text = memory_text(value);
+		return 0;
 	default:
 		return parse_u64(value, number[k]) ?
 			       error_set(e, EINVAL, "%s=%.40s is not a number", keys[k], value) :
@@ -227,16 +228,12 @@ static int take_all(struct add *a, char *text, struct error *e)
 
 int add_parse(struct add *a, const char *text, struct error *e)
 {
-	SCOPED(scoped_free) char *copy = strdup(text);
-	int err;
+	SCOPED(scoped_free) char *copy = memory_text(text);
 
 	*a = (struct add){ .width = 64 };
-	if (!copy)
-		return error_sys(e, ENOMEM, "--add");
-	err = take_all(a, copy, e);
-	if (err) {
+	if (take_all(a, copy, e)) {
 		add_release(a);
-		return err == -ENOMEM ? err : error_prefix(e, "--add %.80s", text);
+		return error_prefix(e, "--add %.80s", text);
 	}
 	default_name(a);
 	return 0;
@@ -248,21 +245,17 @@ void add_release(struct add *a)
 	*a = (struct add){ 0 };
 }
 
-int add_set_attrs(const struct add *a, struct pm_map *attrs)
+void add_set_attrs(const struct add *a, struct pm_map *attrs)
 {
-	int err = pm_map_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
 	char where[24];
 
+	plan_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
 	/* The register or the kernel's file, whatever the column is called. Other files have names of the user's. */
 	snprintf(where, sizeof(where), "msr0x%x", a->address);
-	if (!err && (a->location == ADD_MSR ||
-		     (a->text && (!strncmp(a->text, "/sys/", 5) || !strncmp(a->text, "/proc/", 6)))))
-		err = pm_map_set(attrs, PM_COUNTER_HELP, pm_text(a->location == ADD_MSR ? where : a->text));
-	if (!err)
-		err = pm_map_set(attrs, PM_COUNTER_ADDED, pm_text(scopes[a->scope]));
-	if (!err)
-		err = pm_map_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(formats[a->format]));
-	if (!err && a->type)
-		err = pm_map_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
-	return err;
+	if (a->location == ADD_MSR || (a->text && (!strncmp(a->text, "/sys/", 5) || !strncmp(a->text, "/proc/", 6))))
+		plan_set(attrs, PM_COUNTER_HELP, pm_text(a->location == ADD_MSR ? where : a->text));
+	plan_set(attrs, PM_COUNTER_ADDED, pm_text(scopes[a->scope]));
+	plan_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(formats[a->format]));
+	if (a->type)
+		plan_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
 }

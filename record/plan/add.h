@@ -31,11 +31,11 @@ struct add {
 /*
  * LOCATION[,scope][,size][,format][,type][,NAME], in any order; LOCATION is msr0xHEX, msrDECIMAL, /path,
  * perf/DEVICE/EVENT, or pmt with name=, type=, format=, domain=, offset=, lsb=, msb=, and guid= [seq=] or path=.
- * The default is cpu, u64, delta. 0, -EINVAL with a message that names the nearest word, or -ENOMEM.
+ * The default is cpu, u64, delta. 0, or -EINVAL with a message that names the nearest word.
  */
 int add_parse(struct add *a, const char *text, struct error *e);
 void add_release(struct add *a);
 
-/* Adds the counter's attributes for the recording. 0 or -ENOMEM. */
+/* Adds the counter's attributes for the recording. */
 struct pm_map;
-int add_set_attrs(const struct add *a, struct pm_map *attrs);
+void add_set_attrs(const struct add *a, struct pm_map *attrs);

@@ -17,16 +17,10 @@
 #define HEAD_MAX 8192 /* bytes of a long text file: its first lines are enough */
 
 /* Adds a text to the header, unless it is empty or privacy excludes it. */
-static int config_text(struct plan *p, uint32_t key, const char *text)
+static void config_text(struct plan *p, uint32_t key, const char *text)
 {
-	if (!text[0] || !plan_may_record(p->options, key))
-		return 0;
-	return pm_map_set(&p->model->header, key, pm_text(text));
-}
-
-static int config_number(struct plan *p, uint32_t key, uint64_t v)
-{
-	return pm_map_set(&p->model->header, key, pm_u64(v));
+	if (text[0] && plan_may_record(p->options, key))
+		plan_set(&p->model->header, key, pm_text(text));
 }
 
 /* Files whose first line is the header's text, in order of preference. */
@@ -46,34 +40,31 @@ static const struct {
 	{ PM_HEADER_PRODUCT, "/sys/firmware/devicetree/base/model" }, /* where there is no DMI */
 };
 
-static int text_files(struct plan *p)
+static void text_files(struct plan *p)
 {
 	char line[2048];
-	int err = 0;
 
-	for (size_t i = 0; i < sizeof(text_file) / sizeof(text_file[0]) && !err; i++)
+	for (size_t i = 0; i < sizeof(text_file) / sizeof(text_file[0]); i++)
 		if (!pm_map_get(&p->model->header, text_file[i].key) &&
 		    !root_line(p->root, line, sizeof(line), "%s", text_file[i].path))
-			err = config_text(p, text_file[i].key, line);
-	return err;
+			config_text(p, text_file[i].key, line);
 }
 
 /* The firmware's table of persistent memory, which formulas ask for (#has_pmem). If it cannot be read, there is none:
  * events were chosen on that basis. */
-static int persistent_memory(struct plan *p)
+static void persistent_memory(struct plan *p)
 {
-	return plan_fact(p, pm_u64(root_exists(p->root, "/sys/firmware/acpi/tables/NFIT")), "machine.has_pmem");
+	plan_fact(p, pm_u64(root_exists(p->root, "/sys/firmware/acpi/tables/NFIT")), "machine.has_pmem");
 }
 
-static int dmi(struct plan *p)
+static void dmi(struct plan *p)
 {
 	static const char *const file[2][3] = { { "sys_vendor", "product_name", "product_version" },
 						{ "bios_vendor", "bios_version", "bios_date" } };
 	static const uint32_t key[2] = { PM_HEADER_PRODUCT, PM_HEADER_BIOS };
 	char text[400], line[128];
-	int err = 0;
 
-	for (int k = 0; k < 2 && !err; k++) {
+	for (int k = 0; k < 2; k++) {
 		text[0] = '\0';
 		for (int i = 0; i < 3; i++) {
 			size_t n = strlen(text);
@@ -81,9 +72,8 @@ static int dmi(struct plan *p)
 			if (!root_line(p->root, line, sizeof(line), "/sys/class/dmi/id/%s", file[k][i]) && line[0])
 				snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", line);
 		}
-		err = config_text(p, key[k], text);
+		config_text(p, key[k], text);
 	}
-	return err;
 }
 
 /* Reads the beginning of a file of any length. */
@@ -128,44 +118,40 @@ static bool find_line(const char *text, const char *key, const char *separator, 
 	return false;
 }
 
-static int os_and_memory(struct plan *p)
+static void os_and_memory(struct plan *p)
 {
 	char text[HEAD_MAX], value[256];
 	uint64_t kib;
-	int err = 0;
 
 	if (read_head(p->root, "/etc/os-release", text, sizeof(text)))
 		read_head(p->root, "/usr/lib/os-release", text, sizeof(text));
 	if (find_line(text, "PRETTY_NAME", "=", value, sizeof(value)))
-		err = config_text(p, PM_HEADER_OS, value);
+		config_text(p, PM_HEADER_OS, value);
 	read_head(p->root, "/proc/meminfo", text, sizeof(text));
-	if (!err && find_line(text, "MemTotal", ":", value, sizeof(value)) &&
+	if (find_line(text, "MemTotal", ":", value, sizeof(value)) &&
 	    !parse_u64_span(value, strcspn(value, " "), 10, &kib))
-		err = config_number(p, PM_HEADER_MEMORY, kib * 1024);
-	return err;
+		plan_set(&p->model->header, PM_HEADER_MEMORY, pm_u64(kib * 1024));
 }
 
-static int kernel_switches(struct plan *p)
+static void kernel_switches(struct plan *p)
 {
 	char line[64];
 	int64_t level;
 	uint64_t v;
 	SCOPED(fd_close) int fd = -1;
 	int32_t us;
-	int err = 0;
 
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid") &&
 	    !parse_s64(line, &level))
-		err = pm_map_set(&p->model->header, PM_HEADER_PARANOID,
-				 level < 0 ? pm_s64(level) : pm_u64((uint64_t)level));
-	if (!err && !root_u64(p->root, &v, "/proc/sys/kernel/nmi_watchdog"))
-		err = config_number(p, PM_HEADER_NMI_WATCHDOG, v);
-	if (!err && p->options->tcc_celsius)
-		err = plan_fact(p, pm_u64(p->options->tcc_celsius), "tcc_celsius");
+		plan_set(&p->model->header, PM_HEADER_PARANOID, level < 0 ? pm_s64(level) : pm_u64((uint64_t)level));
+	if (!root_u64(p->root, &v, "/proc/sys/kernel/nmi_watchdog"))
+		plan_set(&p->model->header, PM_HEADER_NMI_WATCHDOG, pm_u64(v));
+	if (p->options->tcc_celsius)
+		plan_fact(p, pm_u64(p->options->tcc_celsius), "tcc_celsius");
 	/* Opening it requests nothing, so nothing changes; the number is what others requested. */
-	fd = err ? -1 : root_open(p->root, "/dev/cpu_dma_latency");
-	return fd < 0 || read(fd, &us, sizeof(us)) != sizeof(us) ? err :
-								   plan_fact(p, pm_s64(us), "cpu_dma_latency_us");
+	fd = root_open(p->root, "/dev/cpu_dma_latency");
+	if (fd >= 0 && read(fd, &us, sizeof(us)) == sizeof(us))
+		plan_fact(p, pm_s64(us), "cpu_dma_latency_us");
 }
 
 static struct pm_value regs_value(const struct cpuid_regs *r)
@@ -178,90 +164,79 @@ static struct pm_value regs_value(const struct cpuid_regs *r)
 	return pm_bytes(raw, sizeof(raw));
 }
 
-static int cpuid_config(struct plan *p, const struct cpuid_cpu *c, size_t n)
+static void cpuid_config(struct plan *p, const struct cpuid_cpu *c, size_t n)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < n && !err; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (c[i].err)
-			err = plan_config_missing(p, PM_CPU, c[i].cpu, pm_reason_errno(c[i].err), "cpuid.00000000.0");
-		for (uint32_t k = 0; k < c[i].n && !err; k++)
-			err = plan_config(p, PM_CPU, c[i].cpu, regs_value(&c[i].leaf[k].regs), "cpuid.%08x.%u",
-					  c[i].leaf[k].leaf, c[i].leaf[k].subleaf);
+			plan_config_missing(p, PM_CPU, c[i].cpu, pm_reason_errno(c[i].err), "cpuid.00000000.0");
+		for (uint32_t k = 0; k < c[i].n; k++)
+			plan_config(p, PM_CPU, c[i].cpu, regs_value(&c[i].leaf[k].regs), "cpuid.%08x.%u",
+				    c[i].leaf[k].leaf, c[i].leaf[k].subleaf);
 	}
-	return err;
 }
 
-static int cpuid_header(struct plan *p, const struct cpuid_cpu *c, size_t n)
+static void cpuid_header(struct plan *p, const struct cpuid_cpu *c, size_t n)
 {
 	char vendor[13], brand[49], name[64], hypervisor[13];
 	size_t i = 0;
-	int err = 0;
 
 	while (i < n && c[i].err)
 		i++;
 	if (i == n)
-		return 0;
+		return;
 	if (cpuid_vendor(&c[i], vendor))
-		err = config_text(p, PM_HEADER_CPU_VENDOR, vendor);
-	if (!err && cpuid_brand(&c[i], brand))
-		err = config_text(p, PM_HEADER_CPU_MODEL, brand);
-	if (!err && cpuid_name(&c[i], name, sizeof(name)))
-		err = config_text(p, PM_HEADER_CPU_ID, name);
-	if (!err && cpuid_hypervisor(&c[i], hypervisor))
-		err = config_text(p, PM_HEADER_HYPERVISOR, hypervisor);
-	return err;
+		config_text(p, PM_HEADER_CPU_VENDOR, vendor);
+	if (cpuid_brand(&c[i], brand))
+		config_text(p, PM_HEADER_CPU_MODEL, brand);
+	if (cpuid_name(&c[i], name, sizeof(name)))
+		config_text(p, PM_HEADER_CPU_ID, name);
+	if (cpuid_hypervisor(&c[i], hypervisor))
+		config_text(p, PM_HEADER_HYPERVISOR, hypervisor);
 }
 
-static int describe_x86(struct plan *p)
+static void describe_x86(struct plan *p)
 {
 	uint32_t here = (uint32_t)sched_getcpu();
 	/* To visit the others costs more than to count a short command. */
 	struct cpulist one = { .cpu = &here, .n = 1 };
 	const struct cpulist *cpus = p->options->perf.brief && !p->root->emulated ? &one : &p->cpus;
-	struct cpuid_cpu *c;
-	int err = cpuid_collect(p->root, cpus, p->options->perf.brief, &c);
+	struct cpuid_cpu *c = cpuid_collect(p->root, cpus, p->options->perf.brief);
 
-	if (err)
-		return err == -ENOSYS ? 0 : err;
-	err = cpuid_header(p, c, cpus->n);
-	if (!err)
-		err = cpuid_config(p, c, cpus->n);
+	if (!c)
+		return;
+	cpuid_header(p, c, cpus->n);
+	cpuid_config(p, c, cpus->n);
 	cpuid_free(c, cpus->n);
-	return err;
 }
 
 /* What MIDR_EL1 says. */
-static int put_midr(struct plan *p, uint64_t v)
+static void put_midr(struct plan *p, uint64_t v)
 {
 	char text[64], name[32];
-	int err;
 
 	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)v);
-	err = config_text(p, PM_HEADER_CPU_ID, text);
-	if (err)
-		return err;
+	config_text(p, PM_HEADER_CPU_ID, text);
 	snprintf(text, sizeof(text), "0x%02x", (unsigned)(v >> 24) & 0xff);
 	cputype_name(v, name, sizeof(name));
-	err = config_text(p, PM_HEADER_CPU_VENDOR, text);
-	return err ? err : config_text(p, PM_HEADER_CPU_MODEL, name);
+	config_text(p, PM_HEADER_CPU_VENDOR, text);
+	config_text(p, PM_HEADER_CPU_MODEL, name);
 }
 
-static int describe_arm(struct plan *p)
+static void describe_arm(struct plan *p)
 {
 	static const char *const file[] = { "midr_el1", "revidr_el1", "smidr_el1" };
 	uint64_t v;
-	int err = 0;
 
 	if (!p->cpus.n || !root_exists(p->root, "/sys/devices/system/cpu/cpu%u/regs", p->cpus.cpu[0]))
-		return 0;
+		return;
 	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]); k++)
-		for (size_t i = 0; i < p->cpus.n && !err; i++)
+		for (size_t i = 0; i < p->cpus.n; i++)
 			if (!root_u64(p->root, &v, "/sys/devices/system/cpu/cpu%u/regs/identification/%s",
 				      p->cpus.cpu[i], file[k]))
-				err = plan_config(p, PM_CPU, p->cpus.cpu[i], pm_u64(v), "arm64.%s", file[k]);
+				plan_config(p, PM_CPU, p->cpus.cpu[i], pm_u64(v), "arm64.%s", file[k]);
 	v = cputype_midr(p->root, p->cpus.cpu[0]);
-	return err || !v ? err : put_midr(p, v);
+	if (v)
+		put_midr(p, v);
 }
 
 /* The values of up to four lines of /proc/cpuinfo, and the numbers that they are (UINT64_MAX: none). */
@@ -277,7 +252,7 @@ static bool find_lines(const char *text, const char *const line[4], char value[4
 }
 
 /* What cpuid_name() would say of an x86 processor, and what MIDR or perf say of others. */
-static int put_identity(struct plan *p, const char *text)
+static void put_identity(struct plan *p, const char *text)
 {
 	static const char *const x86[4] = { "vendor_id", "cpu family", "model", "stepping" };
 	static const char *const arm[4] = { "CPU implementer", "CPU variant", "CPU part", "CPU revision" };
@@ -288,18 +263,18 @@ static int put_identity(struct plan *p, const char *text)
 	uint64_t n[4];
 
 	if (find_lines(text, arm, value, n) && (n[0] | n[1] | n[2] | n[3]) != UINT64_MAX)
-		return put_midr(p, n[0] << 24 | n[1] << 20 | 0xf << 16 | n[2] << 4 | n[3]);
-	if (find_lines(text, x86, value, n) && (n[1] | n[2] | n[3]) != UINT64_MAX)
+		put_midr(p, n[0] << 24 | n[1] << 20 | 0xf << 16 | n[2] << 4 | n[3]);
+	else if (find_lines(text, x86, value, n) && (n[1] | n[2] | n[3]) != UINT64_MAX)
 		snprintf(id, sizeof(id), "%.32s-%u-%X-%X", value[0], (unsigned)n[1], (unsigned)n[2], (unsigned)n[3]);
 	else if (find_lines(text, riscv, value, n))
 		snprintf(id, sizeof(id), "%.32s-%.32s-%.32s", value[0], value[1], value[2]);
 	else if (pvr && sscanf(pvr, "(pvr %x %x)", &version, &revision) == 2)
 		snprintf(id, sizeof(id), "0x%04x%04x", version & 0xffff, revision & 0xffff);
-	return config_text(p, PM_HEADER_CPU_ID, id);
+	config_text(p, PM_HEADER_CPU_ID, id);
 }
 
 /* The machine of s390x, which its processor is named after (arch/s390/kernel, setup_elf_platform()). */
-static int put_ibm_z(struct plan *p, const char *text)
+static void put_ibm_z(struct plan *p, const char *text)
 {
 	static const struct {
 		unsigned type;
@@ -311,17 +286,17 @@ static int put_ibm_z(struct plan *p, const char *text)
 	char name[64];
 
 	if (!at || sscanf(at, "machine = %x", &type) != 1)
-		return 0;
+		return;
 	/* The small machine of a generation has the next number or a near one. */
 	while (of < sizeof(z) / sizeof(z[0]) && (type < z[of].type || type > z[of].type + 1))
 		of++;
 	snprintf(name, sizeof(name), "IBM %s%stype %04X", of < sizeof(z) / sizeof(z[0]) ? z[of].name : "",
 		 of < sizeof(z) / sizeof(z[0]) ? ", " : "", type & 0xffff);
-	return config_text(p, PM_HEADER_CPU_MODEL, name);
+	config_text(p, PM_HEADER_CPU_MODEL, name);
 }
 
 /* Adds what CPUID and MIDR did not say, from the kernel's text for people. */
-static int from_cpuinfo(struct plan *p)
+static void from_cpuinfo(struct plan *p)
 {
 	static const struct {
 		uint32_t key;
@@ -340,64 +315,55 @@ static int from_cpuinfo(struct plan *p)
 		     { "vendor_id", "x86_64" },          { "isa\t\t: rv64", "riscv64" },   { "(pvr ", "ppc64" },
 		     { "Loongson-64bit", "loongarch64" } };
 	char text[HEAD_MAX], value[128];
-	int err = 0;
 
 	if (read_head(p->root, "/proc/cpuinfo", text, sizeof(text)))
-		return 0;
+		return;
 	if (!pm_map_get(&p->model->header, PM_HEADER_CPU_ID))
-		err = put_identity(p, text);
-	if (!err && strstr(text, "IBM/S390"))
-		err = put_ibm_z(p, text);
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && !err; i++)
+		put_identity(p, text);
+	if (strstr(text, "IBM/S390"))
+		put_ibm_z(p, text);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		if (!pm_map_get(&p->model->header, row[i].key) &&
 		    find_line(text, row[i].line, ":", value, sizeof(value))) {
 			/* "POWER9 (raw), altivec supported" */
 			if (!strcmp(row[i].line, "cpu"))
 				value[strcspn(value, ",")] = '\0';
-			err = config_text(p, row[i].key, value);
+			config_text(p, row[i].key, value);
 		}
-	for (size_t i = 0; i < sizeof(arch) / sizeof(arch[0]) && !err; i++)
+	for (size_t i = 0; i < sizeof(arch) / sizeof(arch[0]); i++)
 		if (!pm_map_get(&p->model->header, PM_HEADER_ARCH) && strstr(text, arch[i].text))
-			err = config_text(p, PM_HEADER_ARCH, arch[i].arch);
-	return err;
+			config_text(p, PM_HEADER_ARCH, arch[i].arch);
 }
 
-static int from_uname(struct plan *p)
+static void from_uname(struct plan *p)
 {
 	struct utsname u;
-	int err = 0;
 
 	if (p->root->emulated || uname(&u))
-		return 0;
+		return;
 	if (!pm_map_get(&p->model->header, PM_HEADER_ARCH))
-		err = config_text(p, PM_HEADER_ARCH, u.machine);
-	if (!err && !pm_map_get(&p->model->header, PM_HEADER_KERNEL))
-		err = config_text(p, PM_HEADER_KERNEL, u.release);
-	return err;
+		config_text(p, PM_HEADER_ARCH, u.machine);
+	if (!pm_map_get(&p->model->header, PM_HEADER_KERNEL))
+		config_text(p, PM_HEADER_KERNEL, u.release);
 }
 
 int machine_describe(struct plan *p, struct error *e)
 {
-	int (*const step[])(struct plan *) = { dmi,          os_and_memory, /* the others are brief */
-					       text_files,   kernel_switches, describe_x86,     describe_arm,
-					       from_cpuinfo, from_uname,      persistent_memory };
+	void (*const step[])(struct plan *) = { dmi,          os_and_memory, /* the others are brief */
+						text_files,   kernel_switches, describe_x86,     describe_arm,
+						from_cpuinfo, from_uname,      persistent_memory };
 	struct pm_topology t;
 	int err;
 
 	err = topology_read(p, NULL, &t, e);
 	if (err)
 		return err;
-	err = pm_model_set_topology(p->model, &t);
+	memory_must(pm_model_set_topology(p->model, &t));
 	pm_topology_release(&t);
-	for (size_t i = p->options->perf.brief ? 2 : 0; i < sizeof(step) / sizeof(step[0]) && !err; i++)
-		err = step[i](p);
-	return err ? error_sys(e, -err, "describing the machine") : 0;
+	for (size_t i = p->options->perf.brief ? 2 : 0; i < sizeof(step) / sizeof(step[0]); i++)
+		step[i](p);
+	return 0;
 }
-
-struct filler {
-	struct plan *p;
-	int err;
-};
 
 /* What the user typed to have it in the file is not a secret of the machine. */
 static bool may_put(const struct record_options *o, uint32_t key)
@@ -408,12 +374,12 @@ static bool may_put(const struct record_options *o, uint32_t key)
 }
 
 /* Adds a value if privacy permits it and it is not there yet. */
-static void put_key(struct filler *f, uint32_t key, struct pm_value v)
+static void put_key(struct plan *p, uint32_t key, struct pm_value v)
 {
-	if (f->err || !may_put(f->p->options, key) || pm_map_get(&f->p->model->header, key))
-		pm_value_release(&v);
+	if (may_put(p->options, key) && !pm_map_get(&p->model->header, key))
+		plan_set(&p->model->header, key, v);
 	else
-		f->err = pm_map_set(&f->p->model->header, key, v);
+		pm_value_release(&v);
 }
 
 static struct pm_value texts(char *const *list)
@@ -423,8 +389,8 @@ static struct pm_value texts(char *const *list)
 
 	while (list && list[n])
 		n++;
-	v = pm_array(n);
-	for (uint32_t i = 0; i < n && v.array.item; i++)
+	v = plan_array(n);
+	for (uint32_t i = 0; i < n; i++)
 		v.array.item[i] = pm_text(list[i]);
 	return v;
 }
@@ -436,15 +402,13 @@ static struct pm_value labels(char *const *list)
 
 	while (list[n])
 		n++;
-	v = pm_array(n);
-	for (uint32_t i = 0; i < n && v.array.item; i++) {
+	v = plan_array(n);
+	for (uint32_t i = 0; i < n; i++) {
 		size_t key = strcspn(list[i], "=");
-		struct pm_value pair = pm_array(2);
+		struct pm_value pair = plan_array(2);
 
-		if (pair.array.item) {
-			pair.array.item[0] = pm_text_n(list[i], key);
-			pair.array.item[1] = pm_text(list[i] + key + 1);
-		}
+		pair.array.item[0] = pm_text_n(list[i], key);
+		pair.array.item[1] = pm_text(list[i] + key + 1);
 		v.array.item[i] = pair;
 	}
 	return v;
@@ -452,24 +416,16 @@ static struct pm_value labels(char *const *list)
 
 static struct pm_value source_names(const struct plan *p, const struct source *s, size_t n)
 {
-	struct pm_value v;
-	uint32_t used = 0, at = 0;
+	struct pm_value v = plan_array((uint32_t)n);
 
-	for (size_t pass = 0; pass < 2; pass++) {
-		if (pass)
-			v = pm_array(used);
-		for (size_t i = 0; i < n; i++) {
-			const struct unit *u = p->units;
+	v.array.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct unit *u = p->units;
 
-			while (u && u->source != &s[i])
-				u = u->next;
-			if (!u)
-				continue;
-			if (!pass)
-				used++;
-			else if (v.array.item)
-				v.array.item[at++] = pm_text(s[i].ops->name);
-		}
+		while (u && u->source != &s[i])
+			u = u->next;
+		if (u)
+			v.array.item[v.array.n++] = pm_text(s[i].ops->name);
 	}
 	return v;
 }
@@ -498,68 +454,62 @@ static char *user_name(void)
 
 	while (f && (row = fgetpwent(f)) && row->pw_uid != getuid())
 		;
-	if (row)
-		name = strdup(row->pw_name);
-	else if (asprintf(&name, "%u", (unsigned)getuid()) < 0)
-		name = NULL;
+	name = row ? memory_text(row->pw_name) : memory_format("%u", (unsigned)getuid());
 	if (f)
 		fclose(f);
 	return name;
 }
 
-static void put_people(struct filler *f, char *const *argv)
+static void put_people(struct plan *p, char *const *argv)
 {
-	const struct record_options *o = f->p->options;
+	const struct record_options *o = p->options;
 	struct utsname host;
 	char *user;
 
 	if (!o->root && !uname(&host))
-		put_key(f, PM_HEADER_HOST, pm_text(host.nodename));
+		put_key(p, PM_HEADER_HOST, pm_text(host.nodename));
 	if (o->run.command) {
-		put_key(f, PM_HEADER_COMMAND, pm_text(o->run.command[0]));
+		put_key(p, PM_HEADER_COMMAND, pm_text(o->run.command[0]));
 		if (o->run.command[1])
-			put_key(f, PM_HEADER_ARGUMENTS, texts(o->run.command + 1));
+			put_key(p, PM_HEADER_ARGUMENTS, texts(o->run.command + 1));
 	}
 	if (o->output.labels)
-		put_key(f, PM_HEADER_LABELS, labels(o->output.labels));
+		put_key(p, PM_HEADER_LABELS, labels(o->output.labels));
 	user = user_name();
-	if (user)
-		put_key(f, PM_HEADER_USER, pm_text(user));
+	put_key(p, PM_HEADER_USER, pm_text(user));
 	free(user);
-	put_key(f, PM_HEADER_PMREC_ARGS, texts(argv));
+	put_key(p, PM_HEADER_PMREC_ARGS, texts(argv));
 }
 
-int header_fill(struct plan *p, const struct source *s, size_t n, char *const *argv, struct error *e)
+void header_fill(struct plan *p, const struct source *s, size_t n, char *const *argv)
 {
 	const struct record_options *o = p->options;
-	struct filler f = { .p = p };
 	SCOPED(buf_release) struct buf cpus = BUF_INIT;
 
-	put_key(&f, PM_HEADER_TOOL, pm_text("pmrec " PM_VERSION));
-	put_key(&f, PM_HEADER_INTERVAL, pm_u64(o->sample.interval_ns));
-	put_key(&f, PM_HEADER_TICK_HZ, pm_u64((uint64_t)sysconf(_SC_CLK_TCK)));
-	put_key(&f, PM_HEADER_PAGE_SIZE, pm_u64((uint64_t)sysconf(_SC_PAGESIZE)));
-	put_key(&f, PM_HEADER_TARGET, pm_text(target(o)));
-	put_key(&f, PM_HEADER_PRIVACY, pm_text(o->privacy));
-	put_key(&f, PM_HEADER_SOURCES, source_names(p, s, n));
-	put_key(&f, PM_HEADER_LITTLE_ENDIAN, pm_bool(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__));
+	put_key(p, PM_HEADER_TOOL, pm_text("pmrec " PM_VERSION));
+	put_key(p, PM_HEADER_INTERVAL, pm_u64(o->sample.interval_ns));
+	put_key(p, PM_HEADER_TICK_HZ, pm_u64((uint64_t)sysconf(_SC_CLK_TCK)));
+	put_key(p, PM_HEADER_PAGE_SIZE, pm_u64((uint64_t)sysconf(_SC_PAGESIZE)));
+	put_key(p, PM_HEADER_TARGET, pm_text(target(o)));
+	put_key(p, PM_HEADER_PRIVACY, pm_text(o->privacy));
+	put_key(p, PM_HEADER_SOURCES, source_names(p, s, n));
+	put_key(p, PM_HEADER_LITTLE_ENDIAN, pm_bool(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__));
 	if (p->root->emulated)
-		put_key(&f, PM_HEADER_EMULATED, pm_bool(true));
+		put_key(p, PM_HEADER_EMULATED, pm_bool(true));
 	if (o->perf.no_scale)
-		put_key(&f, PM_HEADER_SCALED, pm_bool(false));
+		put_key(p, PM_HEADER_SCALED, pm_bool(false));
 	if (o->run.runs != 1)
-		put_key(&f, PM_HEADER_RUNS, pm_u64(o->run.runs == UINT32_MAX ? 0 : o->run.runs));
+		put_key(p, PM_HEADER_RUNS, pm_u64(o->run.runs == UINT32_MAX ? 0 : o->run.runs));
 	if (clocks_counter_name() && !p->root->emulated) {
-		put_key(&f, PM_HEADER_CLOCK_COUNTER, pm_text(clocks_counter_name()));
+		put_key(p, PM_HEADER_CLOCK_COUNTER, pm_text(clocks_counter_name()));
 		if (clocks_counter_hz())
-			put_key(&f, PM_HEADER_CLOCK_COUNTER_HZ, pm_u64(clocks_counter_hz()));
+			put_key(p, PM_HEADER_CLOCK_COUNTER_HZ, pm_u64(clocks_counter_hz()));
 	}
 	if (o->cpus) {
 		cpulist_print(&p->cpus, &cpus);
 		/* As typed, if that is how lists are written. */
-		put_key(&f, PM_HEADER_CPUS,
+		put_key(p, PM_HEADER_CPUS,
 			pm_text(o->cpus[strspn(o->cpus, "0123456789,-")] ? buf_str(&cpus) : o->cpus));
 	}
-	put_people(&f, argv);
-	return f.err ? error_sys(e, -f.err, "the header") : 0;
+	put_people(p, argv);
 }

@@ -12,5 +12,5 @@
 int machine_describe(struct plan *p, struct error *e);
 
 /* Sets the part that follows from pmrec's options, after machine_describe() and the sources' plans; `argv` is
- * pmrec's. 0 or -errno. */
-int header_fill(struct plan *p, const struct source *s, size_t n, char *const *argv, struct error *e);
+ * pmrec's. */
+void header_fill(struct plan *p, const struct source *s, size_t n, char *const *argv);

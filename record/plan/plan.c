@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/table.h"
 #include "record/host/clocks.h"
 
@@ -177,7 +176,6 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 {
 	struct pm_instance system = { .kind = PM_SYSTEM, .number = PM_NONE, .cpu = PM_NONE };
 	struct cpulist wanted = { 0 };
-	int64_t id;
 	int err;
 
 	*p = (struct plan){ .options = options, .root = root, .model = model, .time_ns = clocks_monotonic() };
@@ -186,10 +184,7 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 	if (err)
 		return error_sys(e, -err, "%s" ROOT_ONLINE, root->prefix);
 	if (!root_exists(root, ROOT_ONLINE))
-		err = plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
-				   pm_remark(PM_REMARK_TOPOLOGY, ROOT_ONLINE));
-	if (err)
-		return error_sys(e, -err, "what is missing");
+		plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_TOPOLOGY, ROOT_ONLINE));
 	if (options->cpus) {
 		err = cpulist_parse(&wanted, options->cpus, false, e);
 		if (err)
@@ -204,10 +199,7 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 		if (err)
 			return err;
 	}
-	id = plan_instance(p, &system, 0);
-	if (id < 0)
-		return error_sys(e, (int)-id, "the instance of the system");
-	p->system_instance = (uint32_t)id;
+	p->system_instance = (uint32_t)plan_instance(p, &system);
 	return 0;
 }
 
@@ -285,9 +277,17 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 	return err;
 }
 
+static int64_t must_fit(struct plan *p, int64_t result)
+{
+	if (!p->sampling || result != -E2BIG)
+		return memory_must(result);
+	p->full = true;
+	return result;
+}
+
 #define TOGETHER_NS 2000000
 
-int64_t plan_instance(struct plan *p, struct pm_instance *i, int err)
+int64_t plan_instance(struct plan *p, struct pm_instance *i)
 {
 	uint64_t now = clocks_monotonic();
 	int64_t id;
@@ -295,9 +295,14 @@ int64_t plan_instance(struct plan *p, struct pm_instance *i, int err)
 	/* One time for those that are added together costs the file a tenth less of its instances. */
 	if (!i->added_ns)
 		i->added_ns = p->added_ns = now - p->added_ns > TOGETHER_NS ? now : p->added_ns;
-	id = err ? err : pm_model_add_instance(p->model, i);
+	id = must_fit(p, pm_model_add_instance(p->model, i));
 	pm_map_release(&i->attrs);
 	return id;
+}
+
+int64_t plan_group(struct plan *p, const struct pm_group *g)
+{
+	return must_fit(p, pm_model_add_group(p->model, g));
 }
 
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu)
@@ -305,13 +310,10 @@ int64_t plan_cpu_instance(struct plan *p, uint32_t cpu)
 	struct pm_instance i = { .kind = PM_CPU, .number = cpu, .cpu = cpu };
 	int64_t id;
 
-	if (cpu > CPULIST_MAX)
-		return -ERANGE;
-	if (array_hold(&p->cpu_instance, &p->n_cpu_instance, cpu + 1, sizeof(*p->cpu_instance)))
-		return -ENOMEM;
+	memory_hold(&p->cpu_instance, &p->n_cpu_instance, cpu + 1, sizeof(*p->cpu_instance));
 	if (p->cpu_instance[cpu])
 		return p->cpu_instance[cpu];
-	id = plan_instance(p, &i, 0);
+	id = plan_instance(p, &i);
 	if (id > 0)
 		p->cpu_instance[cpu] = (uint32_t)id;
 	return id;
@@ -381,31 +383,25 @@ int plan_refused(struct plan *p, uint16_t reason, struct pm_value remedy, struct
 	err = pm_model_add_probe(p->model, &probe);
 	pm_value_release(&probe.what);
 	pm_value_release(&probe.hint);
-	return err;
+	/* Nobody reads more than the format has room for. */
+	memory_must(err == -E2BIG ? 0 : err);
+	return 0;
 }
 
-int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
+void plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
 {
-	return pm_model_retire_instance(p->model, instance, time_ns);
+	memory_must(pm_model_retire_instance(p->model, instance, time_ns));
 }
 
-int plan_note(struct plan *p, uint64_t count, struct pm_value remark)
+void plan_note(struct plan *p, uint64_t count, struct pm_value remark)
 {
 	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = clocks_monotonic() };
-	const char *source = p->source ? p->source->ops->name : "pmrec";
-	int err = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, remark);
 
-	if (!err)
-		err = pm_map_set(&e.attrs, PM_EVENT_KEY_SOURCE, pm_text(source));
-	if (!err)
-		err = pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(count));
-	if (!err)
-		err = array_room(&p->event, p->n_events, sizeof(*p->event));
-	if (err)
-		pm_event_release(&e);
-	else
-		p->event[p->n_events++] = e;
-	return err;
+	plan_set(&e.attrs, PM_EVENT_KEY_NOTE, remark);
+	plan_set(&e.attrs, PM_EVENT_KEY_SOURCE, pm_text(p->source ? p->source->ops->name : "pmrec"));
+	plan_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(count));
+	memory_room(&p->event, p->n_events, sizeof(*p->event));
+	p->event[p->n_events++] = e;
 }
 
 void plan_tell(struct plan *p, const struct pm_value *remark)
@@ -417,18 +413,16 @@ void plan_tell(struct plan *p, const struct pm_value *remark)
 }
 
 /* `c->instances` may be borrowed. */
-static int add_config(struct plan *p, struct pm_config *c, const char *format, va_list ap)
+static void add_config(struct plan *p, struct pm_config *c, const char *format, va_list ap)
 {
 	char name[200];
-	int err;
 
 	vsnprintf(name, sizeof(name), format, ap);
 	c->privacy = PM_PRIVACY_TECHNICAL;
 	c->name = name;
 	c->time_ns = p->time_ns;
-	err = pm_model_add_config(p->model, c);
+	must_fit(p, pm_model_add_config(p->model, c));
 	pm_value_release(&c->value);
-	return err;
 }
 
 static struct pm_config config_of(enum pm_kind kind, uint32_t *number)
@@ -436,42 +430,36 @@ static struct pm_config config_of(enum pm_kind kind, uint32_t *number)
 	return (struct pm_config){ .kind = kind, .instances = { .cpu = number, .n = *number != PM_NONE } };
 }
 
-int plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value v, const char *format, ...)
+void plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value v, const char *format, ...)
 {
 	struct pm_config c = { .kind = PM_CPU, .value = v, .instances = *cpus };
 	va_list ap;
-	int err;
 
 	va_start(ap, format);
-	err = add_config(p, &c, format, ap);
+	add_config(p, &c, format, ap);
 	va_end(ap);
-	return err;
 }
 
-int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)
+void plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)
 {
 	struct pm_config c = config_of(kind, &number);
 	va_list ap;
-	int err;
 
 	c.value = v;
 	va_start(ap, format);
-	err = add_config(p, &c, format, ap);
+	add_config(p, &c, format, ap);
 	va_end(ap);
-	return err;
 }
 
-int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
+void plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
 {
 	struct pm_config c = config_of(kind, &number);
 	va_list ap;
-	int err;
 
 	c.reason = reason;
 	va_start(ap, format);
-	err = add_config(p, &c, format, ap);
+	add_config(p, &c, format, ap);
 	va_end(ap);
-	return err;
 }
 
 /* Without attributes. Borrows the row's texts. */
@@ -490,6 +478,12 @@ static struct pm_counter counter_of(const struct catalog_counter *row)
 	};
 }
 
+static void set_text(struct pm_map *m, uint32_t key, const char *text)
+{
+	if (text)
+		plan_set(m, key, pm_text(text));
+}
+
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
 {
 	const struct pm_counter *known = pm_model_counter_named(p->model, row->name);
@@ -498,9 +492,8 @@ int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
 
 	if (known)
 		return known->id;
-	if (row->help && pm_map_set(&c.attrs, PM_COUNTER_HELP, pm_text(row->help)))
-		return -ENOMEM;
-	id = pm_model_add_counter(p->model, &c);
+	set_text(&c.attrs, PM_COUNTER_HELP, row->help);
+	id = must_fit(p, pm_model_add_counter(p->model, &c));
 	pm_map_release(&c.attrs);
 	return id;
 }
@@ -518,11 +511,6 @@ static void replace_star(char *out, size_t size, const char *pattern, const char
 		snprintf(out, size, "%s", pattern);
 }
 
-static int set_text(struct pm_map *m, uint32_t key, const char *text)
-{
-	return text ? pm_map_set(m, key, pm_text(text)) : 0;
-}
-
 int64_t member_counter(struct plan *p, const struct catalog_counter *row, const struct member *m)
 {
 	const char *shown = m->shown ? m->shown : m->part;
@@ -538,15 +526,12 @@ int64_t member_counter(struct plan *p, const struct catalog_counter *row, const 
 		return known->id;
 	replace_star(display, sizeof(display), c.display, shown);
 	c.display = display;
-	id = set_text(&c.attrs, PM_COUNTER_HELP, m->help ? m->help : row->help);
-	if (!id && m->family)
-		id = set_text(&c.attrs, PM_COUNTER_FAMILY, m->family);
-	if (!id && m->family)
-		id = set_text(&c.attrs, PM_COUNTER_MEMBER, shown);
-	if (!id && plan_may_record(p->options, PM_COUNTER_DEVICES))
-		id = set_text(&c.attrs, PM_COUNTER_DEVICES, m->devices);
-	if (!id)
-		id = pm_model_add_counter(p->model, &c);
+	set_text(&c.attrs, PM_COUNTER_HELP, m->help ? m->help : row->help);
+	set_text(&c.attrs, PM_COUNTER_FAMILY, m->family);
+	set_text(&c.attrs, PM_COUNTER_MEMBER, m->family ? shown : NULL);
+	if (plan_may_record(p->options, PM_COUNTER_DEVICES))
+		set_text(&c.attrs, PM_COUNTER_DEVICES, m->devices);
+	id = must_fit(p, pm_model_add_counter(p->model, &c));
 	pm_map_release(&c.attrs);
 	return id;
 }
@@ -577,17 +562,16 @@ static int64_t add_device(struct plan *p, const char *name, const char *path, ui
 {
 	struct pm_instance add = { .kind = PM_DEVICE, .number = PM_NONE, .cpu = cpu };
 	char unique[200];
-	int err;
 
 	snprintf(unique, sizeof(unique), "%s", name);
 	for (unsigned k = 2; is_name_taken(p->model, unique) && k < SAME_NAME_MAX; k++)
 		snprintf(unique, sizeof(unique), "%.180s.%u", name, k);
-	err = pm_map_set(&add.attrs, PM_INSTANCE_NAME, pm_text(unique));
-	if (!err && layer)
-		err = pm_map_set(&add.attrs, PM_INSTANCE_LAYER, pm_u64(1));
-	if (!err && path && plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH))
-		err = pm_map_set(&add.attrs, PM_INSTANCE_DEVICE_PATH, pm_text(path));
-	return plan_instance(p, &add, err);
+	plan_set(&add.attrs, PM_INSTANCE_NAME, pm_text(unique));
+	if (layer)
+		plan_set(&add.attrs, PM_INSTANCE_LAYER, pm_u64(1));
+	if (path && plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH))
+		plan_set(&add.attrs, PM_INSTANCE_DEVICE_PATH, pm_text(path));
+	return plan_instance(p, &add);
 }
 
 int64_t device_instance(struct plan *p, const char *name, const char *path)

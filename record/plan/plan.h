@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/catalog/catalog.h"
+#include "common/memory.h"
 #include "format/model.h"
 #include "format/writer.h"
 #include "record/plan/source.h"
@@ -142,6 +143,8 @@ struct plan {
 	struct pm_event *event; /* owned: events to be written; the session takes them */
 	uint32_t n_events;
 	char told[320];     /* a line for the user; the recorder prints and empties it */
+	bool sampling;      /* the plan is extended while it is recorded */
+	bool full;          /* since then, something exceeded a limit of the format, and is left out */
 	bool targets_gone;  /* all that -p, -t or -G named has ended */
 	uint64_t within_ns; /* all must be read that often, as counters wrap; 0: none does */
 	uint64_t time_ns;   /* of planning: the same for all one-time values, so that equal ones can be joined */
@@ -186,11 +189,29 @@ static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)
 	return !p->options->cpus || cpulist_has(&p->cpus, cpu);
 }
 
-/* Adds an instance, which begins now if it does not say when, unless setting its attributes has failed (err).
- * Releases these. Id > 0 or -errno. */
-int64_t plan_instance(struct plan *p, struct pm_instance *i, int err);
-/* The instance of a CPU, added if new. Id > 0 or -errno. */
+/* What follows ends pmrec without memory. A limit of the format ends it, too, unless it is sampling: then ids are
+ * -E2BIG, and `full` is set. */
+
+/* Sets an attribute; takes ownership of `v`. */
+static inline void plan_set(struct pm_map *attrs, uint32_t key, struct pm_value v)
+{
+	memory_must(pm_map_set(attrs, key, v));
+}
+/* For n values, all null. */
+static inline struct pm_value plan_array(uint32_t n)
+{
+	struct pm_value v = pm_array(n);
+
+	if (n)
+		memory_checked(v.array.item);
+	return v;
+}
+/* Adds an instance, which begins now if it does not say when. Releases its attributes. */
+int64_t plan_instance(struct plan *p, struct pm_instance *i);
+/* The instance of a CPU, added if new. */
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
+/* Adds a column group, whose lists are copied. */
+int64_t plan_group(struct plan *p, const struct pm_group *g);
 /* Appends and takes ownership; sets unit->source. */
 void plan_add_unit(struct plan *p, struct unit *u);
 /* Releases the units of which gone() is true. */
@@ -198,27 +219,27 @@ void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u));
 /* Notes what could not be recorded: a probe result in the file, a line of doctor. `remedy` is what would help against
  * this reason; pm_remark(0): what helps against such an errno everywhere, if anything does. PM_REASON_NOT_SUPPORTED
  * becomes the errno of a file that the source could not open for lack of descriptors or memory. Takes ownership of
- * both remarks. 0 or -errno. */
+ * both remarks. Returns 0. */
 int plan_refused(struct plan *p, uint16_t reason, struct pm_value remedy, struct pm_value what);
-/* The instance, a task or cgroup, has ended; readers derive an event. 0 or -errno. */
-int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
-/* Adds an event with a remark of the recorder, about a number of things. Takes ownership of it. 0 or -errno. */
-int plan_note(struct plan *p, uint64_t count, struct pm_value remark);
+/* The instance, a task or cgroup, has ended; readers derive an event. */
+void plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
+/* Adds an event with a remark of the recorder, about a number of things. Takes ownership of it. */
+void plan_note(struct plan *p, uint64_t count, struct pm_value remark);
 /* Shows a remark to the user. */
 void plan_tell(struct plan *p, const struct pm_value *remark);
 /* One-time value of the machine itself, none of its users', for instance `number` of `kind` (PM_SYSTEM: PM_NONE).
  * Takes ownership of `v`. */
-int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)
+void plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 /* The same of the whole system. */
 #define plan_fact(p, ...) plan_config(p, PM_SYSTEM, PM_NONE, __VA_ARGS__)
 /* One that is the same for all these CPUs. */
-int plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value v, const char *format, ...)
+void plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value v, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
+void plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* The model's counter for a row of the catalog, added if new. Id > 0 or -errno. */
+/* The model's counter for a row of the catalog, added if new. */
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
 
 /* Counters named after a part of the machine: a catalog row with a '*', and what replaces it. */
@@ -232,7 +253,7 @@ struct member {
 	const char *devices; /* PM_COUNTER_DEVICES, if privacy allows */
 };
 
-/* The counter of the member, added if new. Id > 0 or -errno. */
+/* The counter of the member, added if new. */
 int64_t member_counter(struct plan *p, const struct catalog_counter *row, const struct member *m);
 /* Turns a text into a part of a counter name: lower case, with '_' for what is not [a-z0-9], cut to the array. */
 void member_part(char *part, size_t size, const char *text, size_t len);
@@ -241,7 +262,7 @@ void member_part(char *part, size_t size, const char *text, size_t len);
 
 /*
  * Adds a PM_DEVICE instance. If a device already has the name, ".2", ".3" ... is appended. `path` says where the
- * device is connected and may be NULL; privacy may omit it. Id > 0 or -errno.
+ * device is connected and may be NULL; privacy may omit it.
  */
 int64_t device_instance(struct plan *p, const char *name, const char *path);
 /* The same for a device next to a CPU; PM_NONE: none. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
+#include "common/memory.h"
 #include "record/host/process.h"
 #include "record/host/clocks.h"
 
@@ -84,27 +85,24 @@ static uint32_t spread_readers(const struct plan *p)
 	return n > 1 && p->options->sample.threads != THREADS_ONE ? n : 0;
 }
 
-static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, const struct cpulist *offline)
+static void add_readers(struct readout *l, const struct plan *p, bool per_cpu, const struct cpulist *offline)
 {
 	struct cpulist cpus[2] = { 0 };
 	uint32_t spread = spread_readers(p);
 	bool any[2] = { false };
-	int err = 0;
 
-	for (const struct unit *u = p->units; u && !err; u = u->next) {
+	for (const struct unit *u = p->units; u; u = u->next) {
 		bool sampled = u->sampling;
 
 		any[sampled] |= !(spread && u->spread);
 		if (u->cpu != PM_NONE && !is_off(u, offline))
-			err = cpulist_add(&cpus[sampled], u->cpu);
+			memory_must(cpulist_add(&cpus[sampled], u->cpu));
 	}
 	l->n_own = per_cpu && cpus[0].n ? (uint32_t)cpus[0].n : any[0] || !(any[1] || spread);
 	l->n_reading = l->n_own + spread;
 	l->n_readers = l->n_reading + (cpus[1].n > RINGS_A_READER ? (uint32_t)cpus[1].n : any[1]);
-	l->reader = calloc(l->n_readers, sizeof(*l->reader));
-	if (!l->reader)
-		err = -ENOMEM;
-	for (uint32_t i = 0; i < l->n_readers && !err; i++) {
+	l->reader = memory_new(l->n_readers, sizeof(*l->reader));
+	for (uint32_t i = 0; i < l->n_readers; i++) {
 		bool sampled = i >= l->n_reading;
 		uint32_t k = sampled ? i - l->n_reading : i;
 		bool pinned = sampled ? cpus[1].n > RINGS_A_READER : i < l->n_own && cpus[0].n;
@@ -116,7 +114,6 @@ static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, co
 	}
 	cpulist_release(&cpus[0]);
 	cpulist_release(&cpus[1]);
-	return err;
 }
 
 /* Adds a slot for each place of every group that has a unit; in the order of groups. */
@@ -124,13 +121,11 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 		      struct error *e)
 {
 	const struct pm_model *m = p->model;
-	SCOPED(scoped_free) bool *used = calloc(m->last_group + 1ull, sizeof(*used));
-	uint32_t *first = *first_slot = calloc(m->last_group + 1ull, sizeof(*first));
+	SCOPED(scoped_free) bool *used = memory_new(m->last_group + 1ull, sizeof(*used));
+	uint32_t *first = *first_slot = memory_new(m->last_group + 1ull, sizeof(*first));
 	uint32_t n = 0, n_groups = 0;
 	struct slot *s;
 
-	if (!used || !first)
-		return -ENOMEM;
 	for (const struct unit *u = p->units; u; u = u->next) {
 		const struct pm_group *g = pm_model_group(m, u->group);
 
@@ -143,10 +138,8 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 		n += used[m->group[i].id] ? places(&m->group[i]) : 0;
 		n_groups += used[m->group[i].id];
 	}
-	l->group = calloc(n_groups + 1, sizeof(*l->group));
-	s = *slots = calloc(n + 1, sizeof(*s));
-	if (!l->group || !s)
-		return -ENOMEM;
+	l->group = memory_new(n_groups, sizeof(*l->group));
+	s = *slots = memory_new(n, sizeof(*s));
 	l->n_slots = n;
 	n = 0;
 	for (uint32_t k = 0; k < m->n_groups; k++) {
@@ -177,8 +170,8 @@ static uint32_t every(const struct unit *u, uint64_t interval_ns)
 }
 
 /* Copies the slots reader by reader, each reader's in the plan's order; those without a unit follow. */
-static int sort_slots(struct readout *l, const struct plan *p, struct slot *slots, const uint32_t *first,
-		      const struct cpulist *offline)
+static void sort_slots(struct readout *l, const struct plan *p, struct slot *slots, const uint32_t *first,
+		       const struct cpulist *offline)
 {
 	uint32_t n = 0, n_spread = 0, spread = 0;
 
@@ -199,9 +192,7 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 				    reader_of(l, u);
 		s->every = every(u, l->interval_ns);
 	}
-	l->slot = calloc(l->n_slots + 1, sizeof(*l->slot));
-	if (!l->slot)
-		return -ENOMEM;
+	l->slot = memory_new(l->n_slots, sizeof(*l->slot));
 	for (uint32_t i = 0; i < l->n_slots; i++)
 		l->reader[slots[i].reader].n += slots[i].unit != NULL;
 	for (uint32_t r = 0; r < l->n_readers; r++) {
@@ -222,7 +213,6 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 	for (uint32_t i = 0; i < l->n_slots; i++)
 		if (!slots[i].unit)
 			l->slot[n++] = slots[i];
-	return 0;
 }
 
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
@@ -234,15 +224,13 @@ int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, 
 	int err;
 
 	*l = (struct readout){ .interval_ns = interval_ns, .unit_changes = p->unit_changes };
-	err = add_readers(l, p, per_cpu, offline);
-	if (!err)
-		err = add_groups(l, p, &slots, &first, e);
-	if (!err)
-		err = sort_slots(l, p, slots, first, offline);
+	add_readers(l, p, per_cpu, offline);
+	err = add_groups(l, p, &slots, &first, e);
 	if (err) {
 		readout_release(l);
-		return err == -ENOMEM ? error_sys(e, ENOMEM, "the places of the counters") : err;
+		return err;
 	}
+	sort_slots(l, p, slots, first, offline);
 	rows = interval_ns && interval_ns < chunk_ns ? chunk_ns / interval_ns : 1;
 	if (rows > PM_CHUNK_ROWS)
 		rows = PM_CHUNK_ROWS;
@@ -334,11 +322,11 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 		if (g && pm_group_values(g) > values)
 			values = pm_group_values(g);
 		if (u->cpu != PM_NONE && !u->sampling)
-			cpulist_add(&cpus, u->cpu);
+			memory_must(cpulist_add(&cpus, u->cpu));
 	}
-	scratch = calloc(values, sizeof(*scratch));
-	status = calloc(values, sizeof(*status));
-	if (cpus.n < 2 || !scratch || !status)
+	scratch = memory_new(values, sizeof(*scratch));
+	status = memory_new(values, sizeof(*status));
+	if (cpus.n < 2)
 		return false;
 	if (!cpulist_has(&cpus, here))
 		here = cpus.cpu[0];

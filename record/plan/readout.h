@@ -61,7 +61,7 @@ struct readout {
 /*
  * `per_cpu`: one reader a CPU, each pinned to it, or one reader for all; what is spread has readers of its own if
  * there is much of it, unless --threads=one. Units of CPUs in `offline` (or NULL) are
- * left out and their columns are PM_REASON_OFFLINE. A chunk holds one tick, or those of `chunk_ns`. 0, -ENOMEM, or
+ * left out and their columns are PM_REASON_OFFLINE. A chunk holds one tick, or those of `chunk_ns`. 0, or
  * -EINVAL for a unit that fits no group.
  */
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,

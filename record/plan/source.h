@@ -95,37 +95,15 @@ struct source_ops {
 	 * groups and instances through the plan. While its CPU is offline a unit is not read. When the CPU is back,
 	 * its old units are read again (so reopen what they hold here), unless a unit for the same place of the same
 	 * group was added. NULL: nothing to do. */
-	int (*update)(struct source *s, struct plan *p, uint32_t cpu, bool online);
-	/* Start and stop counting; between snapshots, on the control thread. NULL: it always counts. Called with true
-	 * before the first snapshot, after the wait of -D, and by --control; not called at the start of a command
-	 * that is followed from its exec on (TARGET_COMMAND with delay_ms 0): those counters start themselves
-	 * (enable_on_exec). 0 or -errno. */
-	int (*enable)(struct source *s, bool on);
-	/* -r: p->child is a new process, which waits for its exec. Reopen what follows it, with the same units, from
-	 * 0; a new segment begins. NULL: nothing follows the command. 0, or -errno with the text in *e. */
-	int (*restart)(struct source *s, struct plan *p, struct error *e);
-	/* Once a second if `restless`, else less often, and at the end, on the control thread: notices what has ended
-	 * since (plan_gone()). 0 or -errno. NULL: nothing can end. */
-	int (*look)(struct source *s, struct plan *p);
-	/* A descriptor that is readable when there is something to notice; -1: none now. NULL: never. */
-	int (*watch)(const struct source *s);
-	/* Handles it, on the control thread while readers run; true: update() with cpu PM_NONE must follow soon. */
-	bool (*notice)(struct source *s, struct plan *p);
-	/* --control: starts or stops the counters of this name only, between two segments; calls found() with the id
-	 * of each. Their number or -errno. NULL: none can. */
-	int (*enable_one)(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
-			  void *arg);
+	void (*update)(struct source *s, struct plan *p, uint32_t cpu, bool online);
 	/* On the writer's thread, with the model borrowed: tables whose members may change in each snapshot, for a
 	 * chunk that has all other groups; may be called again for the same chunk. The source owns the groups' memory
 	 * until the next call. Their number or -errno. NULL: none. */
 	int (*tables)(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
-	/* After the last snapshot, on the control thread: may read one-time values again. 0 or -errno. NULL:
-	 * nothing. */
-	int (*finish)(struct source *s, struct plan *p);
+	/* After the last snapshot, on the control thread: may read one-time values again. NULL: nothing. */
+	void (*finish)(struct source *s, struct plan *p);
 	/* Frees what is in `data`, which is there, and is freed itself then. NULL: `data` is not the source's own. */
 	void (*release)(struct source *s);
-	/* For `pmrec doctor`: appends lines (state, need, cure). NULL: the probes of plan() suffice. */
-	void (*doctor)(struct source *s, struct plan *p, struct buf *out);
 };
 
 struct source {
@@ -136,7 +114,7 @@ struct source {
 	/* Set by read() for something that the plan lacks, such as an interrupt that had never fired: the control
 	 * thread clears it between snapshots and calls update() with cpu PM_NONE. */
 	atomic_bool stale;
-	bool restless; /* set by plan(): read() may do that, or there is something to look() at each second */
+	bool restless; /* set by plan(): read() may do that, or there is something to look at each second */
 };
 
 /* Its data are gone then. */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "record/host/clocks.h"
 #include "record/host/cpuid.h"
 #include "record/plan/plan.h"
@@ -286,8 +285,7 @@ static int present_cpus(const struct root *r, struct cpulist *present, struct cp
 		present->n = 0;
 	/* A copied tree may say less than the kernel does. */
 	for (size_t i = 0; i < online->n; i++)
-		if (cpulist_add(present, online->cpu[i]))
-			return error_sys(e, ENOMEM, "topology");
+		memory_must(cpulist_add(present, online->cpu[i]));
 	return 0;
 }
 
@@ -336,21 +334,15 @@ int topology_read(const struct plan *p, const struct pm_topology *before, struct
 
 	*t = (struct pm_topology){ .time_ns = clocks_monotonic() };
 	err = present_cpus(p->root, &present, &online, e);
-	if (!err) {
-		t->cpu = calloc(present.n, sizeof(*t->cpu));
-		r.of = malloc(present.n * sizeof(*r.of));
-		if (!t->cpu || !r.of)
-			err = error_sys(e, ENOMEM, "topology");
-	}
-	if (!err) {
-		read_cpus(&r, &present, &online);
-		read_nodes(p->root, t);
-		err = cputype_read(p->root, before, t, e);
-	}
-	free(r.of);
 	if (err)
-		pm_topology_release(t);
-	return err;
+		return err;
+	t->cpu = memory_new(present.n, sizeof(*t->cpu));
+	r.of = memory_new(present.n, sizeof(*r.of));
+	read_cpus(&r, &present, &online);
+	read_nodes(p->root, t);
+	cputype_read(p->root, before, t);
+	free(r.of);
+	return 0;
 }
 
 static bool same_topology(const struct pm_topology *a, const struct pm_topology *b)
@@ -380,9 +372,8 @@ int topology_refresh(struct plan *p)
 	if (err)
 		return err;
 	if (!same_topology(&t, &p->model->topology)) {
-		err = pm_model_set_topology(p->model, &t);
-		if (!err)
-			err = 1;
+		memory_must(pm_model_set_topology(p->model, &t));
+		err = 1;
 	}
 	pm_topology_release(&t);
 	return err;
@@ -472,10 +463,11 @@ int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
 	}
 	add.number = place_number(c, kind);
 	add.cpu = leader(t, kind, c)->cpu;
-	id = plan_instance(p, &add, kind == PM_CACHE ? pm_map_set(&add.attrs, PM_INSTANCE_LEVEL, pm_u64(3)) : 0);
-	if (id > 0 && array_hold(&p->place_next, &p->n_place_next, (uint32_t)id + 1, sizeof(*p->place_next)))
-		return -ENOMEM;
+	if (kind == PM_CACHE)
+		plan_set(&add.attrs, PM_INSTANCE_LEVEL, pm_u64(3));
+	id = plan_instance(p, &add);
 	if (id > 0) {
+		memory_hold(&p->place_next, &p->n_place_next, (uint32_t)id + 1, sizeof(*p->place_next));
 		p->place_next[id] = *at;
 		*at = (uint32_t)id;
 	}

@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "record/host/process.h"
-#include "record/sources/source_stat.h"
 #include "record/sources/textfile.h"
 
 /* The time that the host has taken from a CPU so far, in the kernel's clock ticks. False: the line is not about a
@@ -73,31 +73,26 @@ static uint64_t throttled(const struct root *r)
 	return most;
 }
 
-void cost_begin(struct cost *c, const struct root *r, const struct source *from)
+void cost_begin(struct cost *c, const struct root *r)
 {
 	struct textcursor at;
 	uint64_t stolen;
 	uint32_t cpu;
 
 	c->stat = TEXTFILE_INIT;
-	c->from = from;
 	c->throttled_ns = throttled(r);
 	if (textfile_open(&c->stat, r, "/proc/stat"))
 		return;
 	for (at = textfile_begin(&c->stat); textcursor_line(&at);)
 		if (stolen_of(at, &cpu, &stolen) && cpu >= c->n_stolen)
 			c->n_stolen = cpu + 1;
-	c->stolen = calloc(c->n_stolen + 1ull, sizeof(*c->stolen));
-	if (!c->stolen)
-		c->n_stolen = 0;
+	c->stolen = memory_new(c->n_stolen, sizeof(*c->stolen));
 	for (at = textfile_begin(&c->stat); textcursor_line(&at);)
 		if (stolen_of(at, &cpu, &stolen) && cpu < c->n_stolen) {
 			c->stolen[cpu] = stolen;
 			c->may_steal = c->may_steal || stolen;
 		}
 	c->look_ns = clocks_monotonic();
-	if (c->from)
-		textfile_release(&c->stat);
 }
 
 void cost_release(struct cost *c)
@@ -108,15 +103,6 @@ void cost_release(struct cost *c)
 	c->stolen = NULL;
 }
 
-static void grown(struct cost *c, uint32_t cpu, uint64_t stolen, uint64_t *most)
-{
-	if (cpu >= c->n_stolen)
-		return;
-	if (stolen > c->stolen[cpu] && stolen - c->stolen[cpu] > *most)
-		*most = stolen - c->stolen[cpu];
-	c->stolen[cpu] = stolen;
-}
-
 /* The largest growth of any CPU since the last call (ns). */
 static uint64_t stolen_since(struct cost *c)
 {
@@ -124,14 +110,15 @@ static uint64_t stolen_since(struct cost *c)
 	struct textcursor at;
 	uint32_t cpu;
 
-	for (uint32_t i = 0; c->from && stat_stolen(c->from, i, &cpu, &stolen); i++)
-		if (stolen) /* not yet read, or nothing */
-			grown(c, cpu, stolen, &most);
-	if (!c->from && (!c->stat.data || (textfile_read(&c->stat) && textfile_grow(&c->stat))))
+	if (!c->stat.data || (textfile_read(&c->stat) && textfile_grow(&c->stat)))
 		return 0;
-	for (at = textfile_begin(&c->stat); !c->from && textcursor_line(&at);)
-		if (stolen_of(at, &cpu, &stolen))
-			grown(c, cpu, stolen, &most);
+	for (at = textfile_begin(&c->stat); textcursor_line(&at);) {
+		if (!stolen_of(at, &cpu, &stolen) || cpu >= c->n_stolen)
+			continue;
+		if (stolen > c->stolen[cpu] && stolen - c->stolen[cpu] > most)
+			most = stolen - c->stolen[cpu];
+		c->stolen[cpu] = stolen;
+	}
 	return most * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
@@ -217,13 +204,12 @@ void cost_add_threads(struct cost *c, const struct sampler *s)
 	c->delay.stood_in += delay.stood_in;
 }
 
-int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped)
+void cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped)
 {
 	struct recording_stats stats = recording_stats(r);
 	struct outlet_state out = recording_outlet(r);
 	uint64_t now_ns = throttled(p->root);
 	struct rusage usage = { 0 };
-	int err = 0;
 
 	getrusage(RUSAGE_SELF, &usage);
 	const struct {
@@ -249,7 +235,6 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 		{ "bytes", stats.bytes },
 	};
 
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && !err; i++)
-		err = plan_fact(p, pm_u64(row[i].value), "pmrec.cost.%s", row[i].name);
-	return err;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		plan_fact(p, pm_u64(row[i].value), "pmrec.cost.%s", row[i].name);
 }

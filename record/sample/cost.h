@@ -17,19 +17,17 @@ struct cost {
 	struct textfile stat; /* data NULL: not begun */
 	uint64_t *stolen;     /* owned; by CPU, as the kernel has it */
 	uint32_t n_stolen;
-	uint64_t throttled_ns;     /* by quotas, when it began */
-	bool may_steal;            /* the host has ever taken time */
-	const struct source *from; /* the source that reads the file anyway, with each snapshot; NULL: none */
+	uint64_t throttled_ns; /* by quotas, when it began */
+	bool may_steal;        /* the host has ever taken time */
 };
 
-/* Begins to watch stolen time for cost_look(); without the file or memory it has no effect. `from`: source stat, if
- * it is read at least once a second, else NULL. */
-void cost_begin(struct cost *c, const struct root *r, const struct source *from);
+/* Begins to watch stolen time for cost_look(); without the file it has no effect. */
+void cost_begin(struct cost *c, const struct root *r);
 void cost_release(struct cost *c);
 /* Call it every second or every few, and at the end, with the number of ticks lost so far. */
 void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
 
 /* Adds how long the current threads have waited, and what delayed the readers; call it before they end. */
 void cost_add_threads(struct cost *c, const struct sampler *s);
-/* One-time values pmrec.cost.*, with the model locked. 0 or -errno. */
-int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped);
+/* One-time values pmrec.cost.*, with the model locked. */
+void cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "common/random.h"
 #include "record/host/process.h"
 
@@ -548,7 +549,7 @@ static void *writer_main(void *arg)
 
 int recording_new(struct recording **out, const struct recording_config *config, struct error *e)
 {
-	struct recording *r = calloc(1, sizeof(*r));
+	struct recording *r = memory_new(1, sizeof(*r));
 	struct outlet_config outlet = { .bytes = config->buffer,
 					.sink = config->writer.sink,
 					.thread_starts = config->outlet_starts,
@@ -557,8 +558,6 @@ int recording_new(struct recording **out, const struct recording_config *config,
 					.ctx = r };
 	int err;
 
-	if (!r)
-		return error_sys(e, ENOMEM, "recording");
 	r->config = *config;
 	if (!r->config.clocks)
 		r->config.clocks = &clocks_machine;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/memory.h"
 #include "record/host/clocks.h"
 #include "record/host/process.h"
 
@@ -105,7 +106,7 @@ static struct ring_buf *buf_new(const struct readout *l)
 	return b;
 }
 
-int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake)
+void ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake)
 {
 	const uint64_t chunk_ns = l->interval_ns * l->rows;
 	size_t n = bytes / (l->row_bytes * l->rows + 4096);
@@ -116,20 +117,16 @@ int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uin
 	if (chunk_ns && n > BUFS_NS / chunk_ns)
 		n = BUFS_NS / chunk_ns;
 	n = n < BUFS_MIN ? BUFS_MIN : n > BUFS_MAX ? BUFS_MAX : n;
-	r->buf = calloc(n, sizeof(*r->buf));
-	r->reader = aligned_alloc(RING_LINE, l->n_readers * sizeof(*r->reader));
+	r->buf = memory_new(n, sizeof(*r->buf));
+	r->reader = memory_checked(aligned_alloc(RING_LINE, l->n_readers * sizeof(*r->reader)));
 	r->rows.readout = l;
-	r->rows.group = calloc(l->n_groups + SOURCE_TABLES + 1, sizeof(*r->rows.group));
-	r->rows.present = calloc(l->n_groups + 1, sizeof(bool));
-	r->rows.missing = calloc(l->n_groups + 1, sizeof(bool));
-	if (!r->buf || !r->reader || !r->rows.group || !r->rows.present || !r->rows.missing)
-		goto fail;
+	r->rows.group = memory_new(l->n_groups + SOURCE_TABLES, sizeof(*r->rows.group));
+	r->rows.present = memory_new(l->n_groups, sizeof(bool));
+	r->rows.missing = memory_new(l->n_groups, sizeof(bool));
 	memset(r->reader, 0, l->n_readers * sizeof(*r->reader));
 	for (; r->n_bufs < n; r->n_bufs++) {
-		struct ring_buf *b = buf_new(l);
+		struct ring_buf *b = memory_checked(buf_new(l));
 
-		if (!b)
-			goto fail;
 		atomic_init(&b->chunk, r->n_bufs);
 		atomic_init(&r->buf[r->n_bufs], b);
 	}
@@ -140,10 +137,6 @@ int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uin
 		if (!later)
 			memset(b->cells, 0, b->size);
 	}
-	return 0;
-fail:
-	ring_release(r);
-	return -ENOMEM;
 }
 
 static void wake(struct ring *r)

@@ -95,8 +95,8 @@ struct ring {
 	struct rows rows;      /* of the chunk that it took last */
 };
 
-/* `bytes`: the approximate memory for buffers, of which there are at least four. 0 or -ENOMEM. */
-int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake);
+/* `bytes`: the approximate memory for buffers, of which there are at least four. */
+void ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake);
 void ring_release(struct ring *r);
 
 /* Control, while readers are parked. False if too many epochs wait to be written. */

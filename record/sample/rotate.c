@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "common/memory.h"
 #include "format/frame.h"
 #include "record/host/caller.h"
 #include "record/host/process.h"
@@ -169,8 +170,8 @@ static void rotation_adopt(struct rotation *r)
 {
 	const char *path = rotation_output(r)->path, *slash = strrchr(path, '/'), *own = slash ? slash + 1 : path;
 	size_t folder = (size_t)(own - path), stem = stem_length(own);
-	SCOPED(scoped_free) char *place = folder ? strndup(path, folder) : strdup(".");
-	DIR *dir = place ? opendir(place) : NULL;
+	SCOPED(scoped_free) char *place = folder ? memory_format("%.*s", (int)folder, path) : memory_text(".");
+	DIR *dir = opendir(place);
 
 	for (struct dirent *d; dir && (d = readdir(dir));) {
 		struct rotation_file f = { 0 };
@@ -187,8 +188,7 @@ static void rotation_adopt(struct rotation *r)
 			/* The wall clock only tells how long ago that was; before the boot it is negative. */
 			f.end_ns = (int64_t)(clocks_ns(CLOCK_BOOTTIME) - clocks_ns(CLOCK_REALTIME)) +
 				   (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-			if (asprintf(&f.path, "%.*s%s", (int)folder, path, d->d_name) < 0)
-				f.path = NULL;
+			f.path = memory_format("%.*s%s", (int)folder, path, d->d_name);
 			rotation_remember(r, &f);
 		}
 	}

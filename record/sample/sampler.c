@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/memory.h"
 #include "record/host/privileges.h"
 #include "record/host/process.h"
 
@@ -407,25 +408,22 @@ int sampler_new(struct sampler **out, const struct sampler_config *config, struc
 {
 	const struct readout *l = config->ring->readout;
 	struct sampler *s = aligned_alloc(RING_LINE, sizeof(*s));
-	int err = ENOMEM;
+	int err;
 
-	if (!s)
-		return error_sys(e, ENOMEM, "sampler");
-	memset(s, 0, sizeof(*s));
+	memset(memory_checked(s), 0, sizeof(*s));
 	s->config = *config;
 	s->fd = -1;
 	if (!s->config.clocks)
 		s->config.clocks = &clocks_machine;
-	if (affinity_save(&s->anywhere))
+	err = -affinity_save(&s->anywhere);
+	if (err)
 		goto fail;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->fd < 0) {
 		err = errno;
 		goto fail;
 	}
-	s->reader = aligned_alloc(RING_LINE, l->n_readers * sizeof(*s->reader));
-	if (!s->reader)
-		goto fail;
+	s->reader = memory_checked(aligned_alloc(RING_LINE, l->n_readers * sizeof(*s->reader)));
 	memset(s->reader, 0, l->n_readers * sizeof(*s->reader));
 	for (uint32_t i = 0; i < l->n_readers; i++) {
 		struct reader *r = &s->reader[i];

@@ -7,6 +7,7 @@
 #include "common/random.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
+#include "record/perf/source_perf.h"
 #include "record/plan/add.h"
 #include "record/plan/header.h"
 #include "record/plan/plan.h"
@@ -131,11 +132,10 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	err = random_bytes(s->model.recording_id, sizeof(s->model.recording_id));
 	if (err)
 		return error_sys(e, -err, "random number");
-	err = root_init(&s->root, o->root);
+	root_init(&s->root, o->root);
 	if (!s->clocks && s->root.emulated)
 		s->clocks = &clocks_emulated;
-	if (!err)
-		err = hotplug_init(&s->hotplug, &s->root);
+	err = hotplug_init(&s->hotplug, &s->root);
 	if (err)
 		return error_sys(e, -err, "%s" ROOT_ONLINE, o->root ? o->root : "");
 	err = sources_select(&s->source, &s->n_sources, o->sample.sources, e);
@@ -158,18 +158,19 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 		err = plan_sources(&s->plan, s->source, s->n_sources, e);
 	if (!err)
 		err = check_required(s, e);
-	if (!err)
-		err = header_fill(&s->plan, s->source, s->n_sources, argv, e);
-	return err ? err : choose_readers(s, e);
+	if (err)
+		return err;
+	header_fill(&s->plan, s->source, s->n_sources, argv);
+	s->plan.sampling = true;
+	return choose_readers(s, e);
 }
 
 /* Retires groups that nobody reads and whose instances have all retired. Others may be read again: CPUs come back. */
-static int retire_groups(struct pm_model *m, const struct readout *l)
+static void retire_groups(struct pm_model *m, const struct readout *l)
 {
 	uint32_t next = 0;
-	int err = 0;
 
-	for (uint32_t i = 0; i < m->n_groups && !err; i++) {
+	for (uint32_t i = 0; i < m->n_groups; i++) {
 		const struct pm_group *g = &m->group[i];
 		uint32_t k = 0;
 
@@ -180,9 +181,8 @@ static int retire_groups(struct pm_model *m, const struct readout *l)
 		while (k < g->n_instances && pm_model_instance(m, g->instance[k])->retired_ns)
 			k++;
 		if (k == g->n_instances)
-			err = pm_model_retire_group(m, g->id);
+			memory_must(pm_model_retire_group(m, g->id));
 	}
-	return err;
 }
 
 /* Readers, rings and where their values go, all made from the plan; the readers are parked. 0 or -errno. */
@@ -202,22 +202,17 @@ static int session_start_threads(struct session *s, struct error *e)
 	recording_unlock(s->recording);
 	if (err)
 		return err;
-	err = ring_init(&s->ring, &s->readout, RING_BYTES, recording_wake(s->recording));
-	if (err)
-		return error_sys(e, -err, "buffers");
+	ring_init(&s->ring, &s->readout, RING_BYTES, recording_wake(s->recording));
 	recording_attach(s->recording, &s->ring);
 	recording_lock(s->recording);
 	/* Everything about them is written. */
-	err = retire_groups(&s->model, &s->readout);
-	if (!err)
-		err = plan_fact(&s->plan, pm_u64(s->readout.n_readers), "pmrec.readers");
+	retire_groups(&s->model, &s->readout);
+	plan_fact(&s->plan, pm_u64(s->readout.n_readers), "pmrec.readers");
 	for (const struct unit *u = s->plan.units; u; u = u->next)
 		sampled += u->sampling != NULL;
-	if (!err && sampled)
-		err = plan_fact(&s->plan, pm_u64(sampled), "pmrec.sampled");
+	if (sampled)
+		plan_fact(&s->plan, pm_u64(sampled), "pmrec.sampled");
 	recording_unlock(s->recording);
-	if (err)
-		return error_sys(e, -err, "buffers");
 	return sampler_new(&s->sampler, &config, e);
 }
 
@@ -240,14 +235,12 @@ static void session_stop_threads(struct session *s)
 	readout_release(&s->readout);
 }
 
-static int tell_rights(struct session *s, struct error *e)
+static void tell_rights(struct session *s)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	int err;
 
 	privileges_tell(&text);
-	err = plan_fact(&s->plan, pm_text(buf_str(&text)), "pmrec.rights");
-	return err ? error_sys(e, -err, "recording") : 0;
+	plan_fact(&s->plan, pm_text(buf_str(&text)), "pmrec.rights");
 }
 
 static int add_tables(void *ctx, struct pm_chunk *c)
@@ -265,15 +258,6 @@ static int add_tables(void *ctx, struct pm_chunk *c)
 		c->n_groups += (uint32_t)n;
 	}
 	return 0;
-}
-
-/* The source stat, if it reads its file at least once a second. */
-static const struct source *reads_stat(const struct session *s)
-{
-	for (size_t i = 0; i < s->n_sources && s->options->sample.interval_ns <= 1000000000; i++)
-		if (s->source[i].wanted && s->source[i].data && !strcmp(s->source[i].ops->name, "stat"))
-			return &s->source[i];
-	return NULL;
 }
 
 int session_open(struct session *s, struct error *e)
@@ -295,7 +279,7 @@ int session_open(struct session *s, struct error *e)
 
 	if (err)
 		return err;
-	cost_begin(&s->cost, &s->root, reads_stat(s));
+	cost_begin(&s->cost, &s->root);
 	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
 	if (plan_rotates(s->options))
 		config.rotation = rotation_rules(&s->rotation);
@@ -305,9 +289,7 @@ int session_open(struct session *s, struct error *e)
 	if (s->options->sample.realtime && (err = realtime_allow(s->options->sample.realtime)))
 		return error_sys(e, -err, "--realtime=%u needs CAP_SYS_NICE, or ulimit -r %u",
 				 s->options->sample.realtime, s->options->sample.realtime);
-	err = tell_rights(s, e);
-	if (err)
-		return err;
+	tell_rights(s);
 	err = recording_new(&s->recording, &config, e);
 	if (err)
 		return output_blame(session_output(s), e);
@@ -322,37 +304,30 @@ static void session_tell_pending(struct session *s)
 	s->plan.n_events = 0;
 }
 
-static int finish_sources(struct session *s)
+static void finish_sources(struct session *s)
 {
-	int err = 0;
-
 	cost_look(&s->cost, recording_stats(s->recording).lost, s->options->sample.interval_ns);
 	recording_lock(s->recording);
 	s->plan.time_ns = clocks_monotonic();
-	for (size_t i = 0; i < s->n_sources && !err; i++) {
+	for (size_t i = 0; i < s->n_sources; i++) {
 		const struct source_ops *ops = s->source[i].ops;
 
-		if (!s->source[i].wanted || !ops->finish)
+		if (!s->source[i].data || !ops->finish)
 			continue;
 		s->plan.source = &s->source[i];
-		err = ops->finish(&s->source[i], &s->plan);
+		ops->finish(&s->source[i], &s->plan);
 	}
 	s->plan.source = NULL;
-	if (!err)
-		err = cost_record(&s->cost, &s->plan, s->recording, s->dropped);
+	cost_record(&s->cost, &s->plan, s->recording, s->dropped);
 	recording_unlock(s->recording);
-	return err;
 }
 
 int session_close(struct session *s, struct error *e)
 {
-	int err, finished;
-
 	session_stop_threads(s);
-	finished = finish_sources(s);
+	finish_sources(s);
 	session_tell_pending(s);
-	err = recording_finish(s->recording, e);
-	return err || !finished ? err : error_sys(e, -finished, "one-time values at the end");
+	return recording_finish(s->recording, e);
 }
 
 void session_release(struct session *s)
@@ -375,18 +350,10 @@ void session_release(struct session *s)
 
 int session_enable(struct session *s, bool on, struct error *e)
 {
-	int err = 0;
+	struct source *perf = perf_among(s->source, s->n_sources);
+	int err = perf ? perf_enable(perf, on) : 0;
 
-	for (size_t i = 0; i < s->n_sources && !err; i++) {
-		const struct source_ops *ops = s->source[i].ops;
-
-		if (!s->source[i].wanted || !ops->enable)
-			continue;
-		err = ops->enable(&s->source[i], on);
-		if (err)
-			error_sys(e, -err, "cannot %s %s", on ? "start" : "stop", ops->name);
-	}
-	return err;
+	return err ? error_sys(e, -err, "cannot %s perf", on ? "start" : "stop") : 0;
 }
 
 /* The number of the tick that is due now; without ticks, snapshots are counted. */
@@ -532,6 +499,7 @@ void session_ticks_ended(struct session *s)
 
 int session_next_run(struct session *s, pid_t child, struct error *e)
 {
+	struct source *perf = perf_among(s->source, s->n_sources);
 	int err = 0;
 
 	s->run++;
@@ -539,9 +507,8 @@ int session_next_run(struct session *s, pid_t child, struct error *e)
 	s->plan.child = child;
 	recording_drain(s->recording);
 	recording_lock(s->recording);
-	for (size_t i = 0; i < s->n_sources && !err; i++)
-		if (s->source[i].wanted && s->source[i].ops->restart)
-			err = s->source[i].ops->restart(&s->source[i], &s->plan, e);
+	if (perf)
+		err = perf_restart(perf, &s->plan, e);
 	recording_unlock(s->recording);
 	return err;
 }
@@ -582,55 +549,45 @@ static bool any_stale(const struct session *s)
 }
 
 /* PM_NONE: update those that have become stale. */
-static int update_sources(struct session *s, uint32_t cpu, bool online)
+static void update_sources(struct session *s, uint32_t cpu, bool online)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < s->n_sources && !err; i++) {
+	for (size_t i = 0; i < s->n_sources; i++) {
 		struct source *source = &s->source[i];
 
-		if (!source->wanted || !source->ops->update ||
+		if (!source->data || !source->ops->update ||
 		    (cpu == PM_NONE && !atomic_exchange(&source->stale, false)))
 			continue;
 		s->plan.source = source;
-		err = source->ops->update(source, &s->plan, cpu, online);
+		source->ops->update(source, &s->plan, cpu, online);
 	}
 	s->plan.source = NULL;
-	return err;
 }
 
-static int remember_offline(struct session *s, const struct cpulist *gone, const struct cpulist *come)
+static void remember_offline(struct session *s, const struct cpulist *gone, const struct cpulist *come)
 {
 	struct cpulist still = { 0 };
-	int err = 0;
 
-	for (size_t i = 0; i < s->offline.n && !err; i++)
+	for (size_t i = 0; i < s->offline.n; i++)
 		if (!cpulist_has(come, s->offline.cpu[i]))
-			err = cpulist_add(&still, s->offline.cpu[i]);
-	for (size_t i = 0; i < gone->n && !err; i++)
-		err = cpulist_add(&still, gone->cpu[i]);
-	if (err) {
-		cpulist_release(&still);
-		return err;
-	}
+			memory_must(cpulist_add(&still, s->offline.cpu[i]));
+	for (size_t i = 0; i < gone->n; i++)
+		memory_must(cpulist_add(&still, gone->cpu[i]));
 	cpulist_release(&s->offline);
 	s->offline = still;
-	return 0;
 }
 
 /* Once. */
-static int tell_limit(struct session *s)
+static void tell_limit(struct session *s)
 {
-	if (s->limit_told)
-		return 0;
+	if (!s->limit_told)
+		plan_note(&s->plan, 1, pm_remark(PM_REMARK_LIMIT));
 	s->limit_told = true;
-	return plan_note(&s->plan, 1, pm_remark(PM_REMARK_LIMIT));
 }
 
 static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
 {
 	bool stays, counting = s->counting;
-	int err;
+	int err = 0;
 
 	if (come->n) {
 		/* What comes back may count from 0 again. */
@@ -643,23 +600,20 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	for (size_t i = 0; i < come->n; i++)
 		session_event_number(s, PM_EVENT_CPU_ONLINE, PM_EVENT_KEY_CPU, come->cpu[i]);
 	recording_lock(s->recording);
-	err = remember_offline(s, gone, come);
-	if (!err && (gone->n || come->n))
+	remember_offline(s, gone, come);
+	if (gone->n || come->n)
 		err = topology_refresh(&s->plan);
-	if (err > 0)
-		err = 0;
-	for (size_t i = 0; i < gone->n && !err; i++)
-		err = update_sources(s, gone->cpu[i], false);
-	for (size_t i = 0; i < come->n && !err; i++)
-		err = update_sources(s, come->cpu[i], true);
-	if (!err)
-		err = update_sources(s, PM_NONE, true);
+	for (size_t i = 0; i < gone->n; i++)
+		update_sources(s, gone->cpu[i], false);
+	for (size_t i = 0; i < come->n; i++)
+		update_sources(s, come->cpu[i], true);
+	update_sources(s, PM_NONE, true);
 	/* At a limit of the format, what fits continues. */
-	if (err == -E2BIG)
-		err = tell_limit(s);
+	if (s->plan.full)
+		tell_limit(s);
 	recording_unlock(s->recording);
 	session_tell_pending(s);
-	if (err)
+	if (err < 0)
 		return error_sys(e, -err, "after a change of the CPUs");
 	for (size_t i = 0; i < come->n; i++)
 		sampler_pin_again(s->sampler, come->cpu[i]);
@@ -672,8 +626,8 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 		plan_drop_units(&s->plan, is_superseded);
 		err = session_start_threads(s, e);
 	}
-	if (err || !counting)
-		return err;
+	if (err < 0 || !counting)
+		return err < 0 ? err : 0;
 	if (come->n)
 		session_begin(s);
 	else
@@ -682,32 +636,29 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 }
 
 /* What is open continues. */
-static int tell_opener(struct session *s)
+static void tell_opener(struct session *s)
 {
 	struct pm_value remark = pm_remark(PM_REMARK_OPENER_ENDED);
 
 	plan_tell(&s->plan, &remark);
-	return plan_note(&s->plan, 1, remark);
+	plan_note(&s->plan, 1, remark);
 }
 
-int session_look(struct session *s, struct error *e)
+void session_look(struct session *s)
 {
-	int err = 0;
+	struct source *perf = perf_among(s->source, s->n_sources);
 
 	cost_look(&s->cost, recording_stats(s->recording).lost, s->options->sample.interval_ns);
-	for (size_t i = 0; i < s->n_sources && !err; i++) {
-		if (!s->source[i].wanted || !s->source[i].ops->look)
-			continue;
-		s->plan.source = &s->source[i];
+	if (perf) {
+		s->plan.source = perf;
 		recording_lock(s->recording);
-		err = s->source[i].ops->look(&s->source[i], &s->plan);
+		perf_look(perf, &s->plan);
 		recording_unlock(s->recording);
+		s->plan.source = NULL;
 	}
-	s->plan.source = NULL;
-	if (!err && opener_lost())
-		err = tell_opener(s);
+	if (opener_lost())
+		tell_opener(s);
 	session_tell_pending(s);
-	return err ? error_sys(e, -err, "looking for what has ended") : 0;
 }
 
 bool session_is_calm(const struct session *s)
@@ -723,22 +674,16 @@ bool session_is_calm(const struct session *s)
 
 int session_watch_fd(const struct session *s)
 {
-	int fd = -1;
+	const struct source *perf = perf_among(s->source, s->n_sources);
 
-	for (size_t i = 0; i < s->n_sources && fd < 0; i++)
-		if (s->source[i].wanted && s->source[i].ops->watch)
-			fd = s->source[i].ops->watch(&s->source[i]);
-	return fd;
+	return perf ? perf_watch(perf) : -1;
 }
 
 bool session_notice(struct session *s)
 {
-	bool work = false;
+	struct source *perf = perf_among(s->source, s->n_sources);
 
-	for (size_t i = 0; i < s->n_sources; i++)
-		if (s->source[i].wanted && s->source[i].ops->notice)
-			work = s->source[i].ops->notice(&s->source[i], &s->plan) || work;
-	return work;
+	return perf && perf_notice(perf, &s->plan);
 }
 
 struct switched {
@@ -756,19 +701,13 @@ static void tell_switched(void *arg, uint32_t counter)
 int session_enable_one(struct session *s, const char *name, bool on, struct error *e)
 {
 	struct switched w = { .s = s, .type = on ? PM_EVENT_ENABLE : PM_EVENT_DISABLE };
+	struct source *perf = perf_among(s->source, s->n_sources);
 	bool counting = s->counting;
-	int n = 0;
+	int n;
 
 	/* Differences across the switch would cover another period. */
 	session_end(s);
-	for (size_t i = 0; i < s->n_sources && n >= 0; i++) {
-		const struct source_ops *ops = s->source[i].ops;
-		int one = s->source[i].wanted && ops->enable_one ?
-				  ops->enable_one(&s->source[i], name, on, tell_switched, &w) :
-				  0;
-
-		n = one < 0 ? one : n + one;
-	}
+	n = perf ? perf_enable_one(perf, name, on, tell_switched, &w) : 0;
 	if (counting)
 		session_begin(s);
 	return n < 0 ? error_sys(e, -n, "cannot %s '%.100s'", on ? "enable" : "disable", name) : n;

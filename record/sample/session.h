@@ -77,8 +77,8 @@ uint64_t session_due(const struct session *s);
 void session_ticks_ended(struct session *s);
 /* The next run of -r: sources follow another process. 0 or -errno. */
 int session_next_run(struct session *s, pid_t child, struct error *e);
-/* Lets the sources find which tasks and cgroups have ended, and records that. 0 or -errno. */
-int session_look(struct session *s, struct error *e);
+/* Lets the sources find which tasks and cgroups have ended, and records that. */
+void session_look(struct session *s);
 /* Whether session_look() and session_look_for_cpus() can wait for some seconds: what they find is rare or is heard
  * of. */
 bool session_is_calm(const struct session *s);

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/textfile.h"
@@ -22,10 +21,9 @@
 
 struct filegrid *filegrid_new(struct plan *p)
 {
-	struct filegrid *g = calloc(1, sizeof(*g));
+	struct filegrid *g = memory_new(1, sizeof(*g));
 
-	if (g)
-		g->root = p->root;
+	g->root = p->root;
 	return g;
 }
 
@@ -204,82 +202,64 @@ static bool stays_open(struct filegrid *g, int fd)
 	return g->held_to || may_hold((uint64_t)fd);
 }
 
-/* Begins the cell behind the last one, which counts once `n` is raised, and writes its path; NULL: an error. */
-__attribute__((format(printf, 7, 0))) static struct filecell *begin_cell(struct filegrid *g, int64_t counter,
+/* Begins the cell behind the last one, which counts once `n` is raised. */
+__attribute__((format(printf, 6, 0))) static struct filecell *begin_cell(struct filegrid *g, int64_t counter,
 									 int64_t instance, uint32_t cpu,
-									 uint64_t range, char path[PATH_MAX],
-									 const char *format, va_list ap)
+									 uint64_t range, const char *format,
+									 va_list ap)
 {
-	int err = counter < 0  ? (int)counter :
-		  instance < 0 ? (int)instance :
-				 array_room(&g->cell, g->n, sizeof(*g->cell));
-
-	vsnprintf(path, PATH_MAX, format, ap);
-	g->err = g->err ? g->err : err;
-	if (err)
-		return NULL;
-	g->cell[g->n] = (struct filecell){
-		.fd = -1, .cpu = cpu, .counter = (uint32_t)counter, .instance = (uint32_t)instance, .range = range
-	};
+	memory_room(&g->cell, g->n, sizeof(*g->cell));
+	g->cell[g->n] = (struct filecell){ .fd = -1,
+					   .cpu = cpu,
+					   .counter = (uint32_t)counter,
+					   .instance = (uint32_t)instance,
+					   .range = range,
+					   .path = memory_vformat(format, ap) };
 	return &g->cell[g->n];
-}
-
-/* Ends what begin_cell() began: it counts if its path can be kept. */
-static int end_cell(struct filegrid *g, struct filecell *f, const char *path)
-{
-	f->path = strdup(path);
-	if (!f->path) {
-		fd_close(&f->fd);
-		return g->err = -ENOMEM;
-	}
-	g->n++;
-	return 0;
 }
 
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...)
 {
 	struct filecell *f;
-	char path[PATH_MAX];
 	uint64_t v;
 	va_list ap;
 	int err;
 
+	if (counter < 0 || instance < 0)
+		return (int)(counter < 0 ? counter : instance);
 	va_start(ap, format);
-	f = begin_cell(g, counter, instance, cpu, range, path, format, ap);
+	f = begin_cell(g, counter, instance, cpu, range, format, ap);
 	va_end(ap);
-	if (!f)
-		return g->err;
-	f->fd = root_open(g->root, "%s", path);
+	f->fd = root_open(g->root, "%s", f->path);
 	if (f->fd == -EMFILE && may_hold(0))
-		f->fd = root_open(g->root, "%s", path);
-	if (f->fd < 0)
-		return f->fd;
-	g->run = g->n && f[-1].instance == f->instance ? g->run + 1 : 0;
-	f->by_turns = !stays_open(g, f->fd);
-	err = read_number(f->fd, &v);
+		f->fd = root_open(g->root, "%s", f->path);
+	err = f->fd < 0 ? f->fd : 0;
+	if (!err) {
+		g->run = g->n && f[-1].instance == f->instance ? g->run + 1 : 0;
+		f->by_turns = !stays_open(g, f->fd);
+		err = read_number(f->fd, &v);
+	}
 	if (err || f->by_turns)
 		fd_close(&f->fd);
-	if (err)
+	if (err) {
+		free(f->path);
 		return err;
+	}
 	unwrap(f, v);
-	return end_cell(g, f, path);
+	g->n++;
+	return 0;
 }
 
 void filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
 {
-	struct filecell *f;
-	char path[PATH_MAX];
 	va_list ap;
 
 	va_start(ap, format);
-	f = begin_cell(g, counter, instance, PM_NONE, range, path, format, ap);
+	begin_cell(g, counter, instance, PM_NONE, range, format, ap)->by_turns = true;
 	va_end(ap);
-	if (!f)
-		return;
-	f->by_turns = true;
 	g->run = 0;
-	end_cell(g, f, path);
+	g->n++;
 }
 
 /* Ids in the order of their first occurrence. */
@@ -303,12 +283,12 @@ static uint32_t ids_index(struct ids *s, uint32_t id)
 	return s->n++;
 }
 
-/* Sorts the cells into the order of reading. 1: they fill a matrix; 0: they do not. */
-static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *instances)
+/* Sorts the cells into the order of reading; whether they fill a matrix. */
+static bool make_matrix(struct filegrid *g, struct ids *counters, struct ids *instances)
 {
 	SCOPED(scoped_free) struct filecell *sorted = NULL;
 	uint64_t size;
-	int full = 1;
+	bool full = true;
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		ids_index(counters, g->cell[i].counter);
@@ -316,10 +296,8 @@ static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *ins
 	}
 	size = (uint64_t)counters->n * instances->n;
 	if (size != g->n)
-		return 0;
-	sorted = calloc(g->n, sizeof(*sorted));
-	if (!sorted)
-		return -ENOMEM;
+		return false;
+	sorted = memory_new(g->n, sizeof(*sorted));
 	for (uint32_t i = 0; i < g->n && full; i++) {
 		uint32_t counter = ids_index(counters, g->cell[i].counter);
 		uint32_t instance = ids_index(instances, g->cell[i].instance);
@@ -335,50 +313,44 @@ static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *ins
 
 static int64_t make_group(struct filegrid *g, struct plan *p)
 {
-	struct ids counters = { .id = calloc(g->n, sizeof(uint32_t)) };
-	struct ids instances = { .id = calloc(g->n, sizeof(uint32_t)) };
+	struct ids counters = { .id = memory_new(g->n, sizeof(uint32_t)) };
+	struct ids instances = { .id = memory_new(g->n, sizeof(uint32_t)) };
 	struct pm_group group = { .source = (char *)p->source->ops->name };
-	int64_t id = counters.id && instances.id ? make_matrix(g, &counters, &instances) : -ENOMEM;
+	const bool full = make_matrix(g, &counters, &instances);
+	int64_t id;
 
-	if (id >= 0) {
-		group.flags = !id ? PM_GROUP_LIST : g->own_times ? 0 : PM_GROUP_SHARED_TIME;
-		for (uint32_t i = 0; i < g->n && !id; i++) {
-			counters.id[i] = g->cell[i].counter;
-			instances.id[i] = g->cell[i].instance;
-		}
-		group.counter = counters.id;
-		group.n_counters = id ? counters.n : g->n;
-		group.instance = instances.id;
-		group.n_instances = id ? instances.n : g->n;
-		g->n_parts = group.flags ? 1 : group.n_instances;
-		g->tells = group.flags ? 0 : g->tells;
-		id = pm_model_add_group(p->model, &group);
+	group.flags = !full ? PM_GROUP_LIST : g->own_times ? 0 : PM_GROUP_SHARED_TIME;
+	for (uint32_t i = 0; i < g->n && !full; i++) {
+		counters.id[i] = g->cell[i].counter;
+		instances.id[i] = g->cell[i].instance;
 	}
+	group.counter = counters.id;
+	group.n_counters = full ? counters.n : g->n;
+	group.instance = instances.id;
+	group.n_instances = full ? instances.n : g->n;
+	g->n_parts = group.flags ? 1 : group.n_instances;
+	g->tells = group.flags ? 0 : g->tells;
+	id = plan_group(p, &group);
 	free(counters.id);
 	free(instances.id);
 	return id;
 }
 
-int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list)
+void filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list)
 {
 	uint32_t turns = 0;
 	int64_t id;
 
-	if (!g->n || g->err) {
-		int err = g->err;
-
-		filegrid_free(g);
-		return err;
-	}
 	for (uint32_t i = 0; i < g->n; i++)
 		turns += g->cell[i].by_turns && g->cell[i].seen;
-	id = turns ? plan_note(p, turns, pm_remark(PM_REMARK_FILES_IN_TURN)) : 0;
-	id = id < 0 ? id : make_group(g, p);
-	g->part = id < 0 ? NULL : calloc(g->n_parts, sizeof(*g->part));
-	if (!g->part) {
+	if (turns)
+		plan_note(p, turns, pm_remark(PM_REMARK_FILES_IN_TURN));
+	id = g->n ? make_group(g, p) : -ENOENT;
+	if (id < 0) {
 		filegrid_free(g);
-		return id < 0 ? (int)id : -ENOMEM;
+		return;
 	}
+	g->part = memory_new(g->n_parts, sizeof(*g->part));
 	g->next = *list;
 	*list = g;
 	g->held = g->n_parts;
@@ -398,24 +370,23 @@ int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list)
 		};
 		plan_add_unit(p, &g->part[i].unit);
 	}
-	return 0;
 }
 
 int filegrid_plan(struct source *s, struct plan *p, struct error *e)
 {
 	const struct filegrid_folder *f = s->ops->folder;
-	struct filegrid *g = memory_checked(filegrid_new(p)), *list = NULL;
+	struct filegrid *g = filegrid_new(p), *list = NULL;
 	uint32_t refused = p->model->n_probes;
 	SCOPED(root_list_free) char **entry = NULL;
-	int n = root_list(p->root, &entry, "%s", f->path), err;
+	int n = root_list(p->root, &entry, "%s", f->path);
 
 	g->min_period_ns = f->min_period_ns;
 	for (int i = 0; i < n; i++)
 		if (!f->prefix || !strncmp(entry[i], f->prefix, strlen(f->prefix)))
 			f->add(g, p, entry[i]);
-	err = filegrid_finish(g, p, &list);
-	if (err || list || p->model->n_probes > refused)
-		return err;
+	filegrid_finish(g, p, &list);
+	if (list || p->model->n_probes > refused)
+		return 0;
 	return filegrid_refused(p, n < 0 ? n : -ENOENT, f->remedy, f->what);
 }
 

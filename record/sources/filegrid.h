@@ -40,7 +40,6 @@ struct filegrid {
 	const struct root *root;
 	struct filecell *cell; /* owned */
 	uint32_t n;
-	int err; /* the first error of adding that is none of a file's: filegrid_finish() returns it */
 	/* The counts are divided by time: a matrix is read by instance, each with its own time, so that a late one
 	 * does not affect others. */
 	bool own_times;
@@ -57,19 +56,18 @@ struct filegrid {
 	uint32_t n_parts, held; /* held: parts that the plan has not released */
 };
 
-struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
+struct filegrid *filegrid_new(struct plan *p);
 /* Whether the file has a number, before counters and instances are added for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the file and reads it once. `counter` and `instance` are ids, or the -errno of making them. 0, or -errno if
- * it cannot be read now: then nothing is added. Numbers that decide for others come first. */
+ * it cannot be read now or there is no id: then nothing is added. Numbers that decide for others come first. */
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a file that cannot be read now, but that others are added up with: each reading tries it. */
 void filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed, and one that
- * an error ended. 0 or -errno. */
-int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list);
+/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed. */
+void filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list);
 /* The files in a folder's entries, such as /sys/class/thermal/thermal_zone0. */
 struct filegrid_folder {
 	const char *path, *prefix; /* prefix of the entries that matter; NULL: all do */
@@ -78,7 +76,7 @@ struct filegrid_folder {
 	const char *what; /* for the refusal if nothing was there */
 	unsigned remedy;  /* 0: none */
 };
-/* The plan() of sources with a folder: makes one grid of it. 0 or -errno. */
+/* The plan() of sources with a folder: makes one grid of it. */
 int filegrid_plan(struct source *s, struct plan *p, struct error *e);
 
 /* For update(): a CPU went offline or came online. True if the CPU has cells in one of the grids. */
@@ -86,7 +84,7 @@ bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);
 
 /* Reason for a failed read of a file that may go with its CPU. */
 uint16_t filegrid_reason(int err, bool of_cpu);
-/* Refuses what needs a file that cannot be opened or read: `remedy` helps if there is none. 0 or -errno. */
+/* Refuses what needs a file that cannot be opened or read: `remedy` helps if there is none. Returns 0. */
 int filegrid_refused(struct plan *p, int err, unsigned remedy, const char *what);
 /* A number as sysfs writes it, with an optional minus sign, as the bits of an s64 or u64. 0 or -EINVAL. */
 int filegrid_parse(const char *text, uint64_t *value);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "record/host/perf_open.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
@@ -26,18 +26,6 @@ static int device_read(void *ctx, uint32_t cpu, uint32_t address, uint64_t *valu
 	return n < 0 ? -errno : -EIO;
 }
 
-static int grow(struct msr_devices *d, uint32_t cpu)
-{
-	int *grown = realloc(d->fd, (cpu + 1) * sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	d->fd = grown;
-	while (d->n <= cpu)
-		d->fd[d->n++] = -1;
-	return 0;
-}
-
 static void device_close(void *ctx, uint32_t cpu)
 {
 	struct msr_devices *d = ctx;
@@ -51,10 +39,12 @@ static void device_close(void *ctx, uint32_t cpu)
 static int device_open(void *ctx, uint32_t cpu)
 {
 	struct msr_devices *d = ctx;
-	int err = cpu < d->n ? 0 : grow(d, cpu), fd;
+	int fd;
 
-	if (err)
-		return err;
+	if (cpu >= d->n)
+		d->fd = memory_resize(d->fd, cpu + 1, sizeof(*d->fd));
+	while (d->n <= cpu)
+		d->fd[d->n++] = -1;
 	device_close(d, cpu);
 	fd = root_open(d->root, "/dev/cpu/%u/msr", cpu);
 	if (fd == -EMFILE) {
@@ -183,14 +173,12 @@ void msr_place_of(const struct plan *p, enum catalog_msr_scope scope, uint32_t c
 	}
 }
 
-int msr_place_instance(struct plan *p, struct msr_place *place)
+bool msr_place_instance(struct plan *p, struct msr_place *place)
 {
 	int64_t id = place->kind == PM_SYSTEM ? p->system_instance : topology_instance(p, place->kind, place->cpu);
 
-	if (id < 0)
-		return (int)id;
-	place->instance = (uint32_t)id;
-	return 0;
+	place->instance = id < 0 ? PM_NONE : (uint32_t)id;
+	return id > 0;
 }
 
 bool msr_place_has(const struct plan *p, const struct msr_place *place, uint32_t cpu)

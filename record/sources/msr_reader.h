@@ -53,8 +53,9 @@ struct msr_place {
 void msr_place_of(const struct plan *p, enum catalog_msr_scope scope, uint32_t cpu, struct msr_place *place);
 /* Whether the CPU belongs to the place. */
 bool msr_place_has(const struct plan *p, const struct msr_place *place, uint32_t cpu);
-/* Sets the instance of a place that has something to record; added to the model if new. 0 or -errno. */
-int msr_place_instance(struct plan *p, struct msr_place *place);
+/* Sets the instance of a place that has something to record; added to the model if new. False: there is no room for
+ * one. */
+bool msr_place_instance(struct plan *p, struct msr_place *place);
 /* The lowest online CPU of the place that may be recorded; PM_NONE if there is none. */
 uint32_t msr_place_cpu(const struct plan *p, const struct msr_place *place);
 

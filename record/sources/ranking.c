@@ -60,20 +60,16 @@ void ranking_end(struct ranking *r)
 
 /* ---- planning ---- */
 
-int ranking_counters(struct ranking *r, struct plan *p)
+void ranking_counters(struct ranking *r, struct plan *p)
 {
 	for (uint32_t k = 0; k < r->n_values && !r->counter[k]; k++) {
 		const struct catalog_counter *row = catalog_find(r->source, r->key[k]);
-		int64_t id = row ? plan_counter(p, row) : -EINVAL;
+		int64_t id = plan_counter(p, row);
 
-		if (id > 0 && row->semantics == CATALOG_CUMULATIVE &&
-		    pm_map_set(&p->model->counter[id - 1].attrs, PM_COUNTER_FROM_ZERO, pm_bool(true)))
-			return -ENOMEM;
-		if (id < 0)
-			return (int)id;
+		if (id > 0 && row->semantics == CATALOG_CUMULATIVE)
+			plan_set(&p->model->counter[id - 1].attrs, PM_COUNTER_FROM_ZERO, pm_bool(true));
 		r->counter[k] = (uint32_t)id;
 	}
-	return 0;
 }
 
 void *ranking_new(struct source *s, struct plan *p, size_t size)
@@ -82,7 +78,7 @@ void *ranking_new(struct source *s, struct plan *p, size_t size)
 
 	if (!interval || interval >= SHORTEST_NS)
 		return s->data = memory_new(1, size);
-	memory_must(plan_refused(p, PM_REASON_NOT_READ, pm_remark(PM_REMEDY_SLOWER), pm_remark(PM_REMARK_TOO_OFTEN)));
+	plan_refused(p, PM_REASON_NOT_READ, pm_remark(PM_REMEDY_SLOWER), pm_remark(PM_REMARK_TOO_OFTEN));
 	return NULL;
 }
 
@@ -96,10 +92,10 @@ void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key
 			      .n_instances = 1 };
 
 	for (uint32_t i = 0; i < n_cells; i++)
-		counter[i] = (uint32_t)memory_must(plan_counter(p, catalog_find(r->source, cell_key[i])));
+		counter[i] = (uint32_t)plan_counter(p, catalog_find(r->source, cell_key[i]));
 	if (!late)
-		memory_must(ranking_counters(r, p));
-	r->unit.group = r->own_group = (uint32_t)memory_must(pm_model_add_group(p->model, &g));
+		ranking_counters(r, p);
+	r->unit.group = r->own_group = (uint32_t)plan_group(p, &g);
 	r->unit.cpu = PM_NONE;
 	plan_add_unit(p, &r->unit);
 }
@@ -125,16 +121,12 @@ static int update_members(struct ranking *r, struct plan *p, uint64_t now_ns)
 	uint32_t kept = 0, before = r->n;
 
 	for (uint32_t i = 0; i < before; i++) {
-		int err = 0;
-
 		if (!row_of(r, r->id[i])) {
-			err = pm_model_retire_instance(p->model, r->row_instance[i], now_ns);
-		} else {
-			r->id[kept] = r->id[i];
-			r->row_instance[kept++] = r->row_instance[i];
+			plan_gone(p, r->row_instance[i], now_ns);
+			continue;
 		}
-		if (err)
-			return err;
+		r->id[kept] = r->id[i];
+		r->row_instance[kept++] = r->row_instance[i];
 	}
 	r->n = kept;
 	for (uint32_t i = 0; i < r->taken->n; i++) {
@@ -164,14 +156,14 @@ static int update_group(struct ranking *r, struct plan *p)
 			      .instance = r->row_instance,
 			      .n_instances = r->n,
 			      .continues = r->group };
-	int64_t id = r->n ? pm_model_add_group(p->model, &g) : 0;
-	int err = id < 0 ? (int)id : 0;
+	int64_t id = r->n ? plan_group(p, &g) : 0;
 
+	if (id < 0)
+		return (int)id;
 	if (!r->n && r->group)
-		err = pm_model_retire_group(p->model, r->group);
-	if (!err)
-		r->group = (uint32_t)id;
-	return err;
+		memory_must(pm_model_retire_group(p->model, r->group));
+	r->group = (uint32_t)id;
+	return 0;
 }
 
 static void fill(struct ranking *r, const uint64_t *times)
@@ -214,9 +206,9 @@ int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, st
 		return 0;
 	times[0] = own->v[0];
 	times[1] = own->v[own->stride];
-	err = r->taken->n ? ranking_counters(r, p) : 0;
-	if (!err)
-		err = update_members(r, p, times[1]);
+	if (r->taken->n)
+		ranking_counters(r, p);
+	err = update_members(r, p, times[1]);
 	if (err == 1)
 		err = update_group(r, p);
 	if (err || !r->n)

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/memory.h"
 #include "record/plan/add.h"
 #include "record/plan/plan.h"
@@ -82,7 +81,7 @@ static uint64_t mask_of(const struct add *a)
 /* ---- the counter ---- */
 
 /* `why`: the reason why it cannot be read; the column exists anyway, and says so. */
-static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
+static uint32_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 {
 	char name[ADD_NAME_MAX + 16], part[ADD_NAME_MAX];
 	struct pm_counter c = {
@@ -108,20 +107,19 @@ static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 	snprintf(name, sizeof(name), "add.%s", part);
 	for (unsigned n = 2; pm_model_counter_named(p->model, name); n++)
 		snprintf(name, sizeof(name), "add.%s_%u", part, n);
-	id = add_set_attrs(a, &c.attrs);
-	if (!id && why)
-		id = pm_map_set(&c.attrs, PM_COUNTER_PERF_INVALID, pm_u64(why));
-	if (!id)
-		id = pm_model_add_counter(p->model, &c);
+	add_set_attrs(a, &c.attrs);
+	if (why)
+		plan_set(&c.attrs, PM_COUNTER_PERF_INVALID, pm_u64(why));
+	id = memory_must(pm_model_add_counter(p->model, &c));
 	pm_map_release(&c.attrs);
-	return id;
+	return (uint32_t)id;
 }
 
 static void refuse(struct plan *p, const struct add *a, int err, struct pm_value remedy)
 {
 	uint16_t why = err == -ENOENT ? PM_REASON_NOT_SUPPORTED : msr_reason(err);
 
-	memory_must(add_counter(p, a, why));
+	add_counter(p, a, why);
 	plan_refused(p, why, remedy, pm_remark(PM_REMARK_ADDED, a->name));
 }
 
@@ -141,34 +139,28 @@ static bool is_known(const struct add_source *d, const struct plan *p, const str
 }
 
 /* Adds the place that the CPU stands for, if it is new and the register can be read there; *why says why not. */
-static int try_place(struct add_source *d, struct plan *p, const struct add *a, uint32_t cpu, int *why)
+static void try_place(struct add_source *d, struct plan *p, const struct add *a, uint32_t cpu, int *why)
 {
 	struct added new = { .add = a };
 	uint64_t v;
-	int err;
 
 	if (is_known(d, p, a, cpu))
-		return 0;
+		return;
 	*why = d->reader.open(d->reader.ctx, cpu);
 	if (!*why)
 		*why = d->reader.read(d->reader.ctx, cpu, a->address, &v);
 	if (*why)
-		return 0;
-	if (array_room(&d->added, d->n, sizeof(*d->added)))
-		return -ENOMEM;
+		return;
+	memory_room(&d->added, d->n, sizeof(*d->added));
 	msr_place_of(p, msr_scope(a->scope), cpu, &new.at);
-	err = msr_place_instance(p, &new.at);
-	if (!err)
+	if (msr_place_instance(p, &new.at))
 		d->added[d->n++] = new;
-	return err;
 }
 
-static int add_unit(struct add_source *d, struct plan *p, struct added *x, uint32_t group, uint32_t instance)
+static void add_unit(struct add_source *d, struct plan *p, struct added *x, uint32_t group, uint32_t instance)
 {
-	struct add_unit *u = calloc(1, sizeof(*u));
+	struct add_unit *u = memory_new(1, sizeof(*u));
 
-	if (!u)
-		return -ENOMEM;
 	*u = (struct add_unit){
 		.unit = { .group = group,
 			  .instance = instance,
@@ -182,28 +174,25 @@ static int add_unit(struct add_source *d, struct plan *p, struct added *x, uint3
 	};
 	x->unit = u;
 	plan_add_unit(p, &u->unit);
-	return 0;
 }
 
 /* One matrix for the places from `first` on, all of one register. */
-static int add_msr_group(struct add_source *d, struct plan *p, uint32_t first, uint32_t counter)
+static void add_msr_group(struct add_source *d, struct plan *p, uint32_t first, uint32_t counter)
 {
 	struct pm_group g = { .source = "add", .counter = &counter, .n_counters = 1 };
 	int64_t id;
-	int err = 0;
 
-	g.instance = calloc(d->n - first, sizeof(*g.instance));
-	if (!g.instance)
-		return -ENOMEM;
+	g.instance = memory_new(d->n - first, sizeof(*g.instance));
 	for (uint32_t i = first; i < d->n; i++)
 		g.instance[g.n_instances++] = d->added[i].at.instance;
-	id = pm_model_add_group(p->model, &g);
+	id = plan_group(p, &g);
 	free(g.instance);
-	for (uint32_t i = first; i < d->n && id > 0 && !err; i++) {
+	if (id < 0)
+		d->n = first;
+	for (uint32_t i = first; i < d->n; i++) {
 		d->added[i].counter = counter;
-		err = add_unit(d, p, &d->added[i], (uint32_t)id, i - first);
+		add_unit(d, p, &d->added[i], (uint32_t)id, i - first);
 	}
-	return id < 0 ? (int)id : err;
 }
 
 static void plan_msr(struct add_source *d, struct plan *p, const struct add *a)
@@ -212,19 +201,17 @@ static void plan_msr(struct add_source *d, struct plan *p, const struct add *a)
 	int why = -ENODEV;
 
 	for (size_t i = 0; i < p->cpus.n; i++)
-		memory_must(try_place(d, p, a, p->cpus.cpu[i], &why));
+		try_place(d, p, a, p->cpus.cpu[i], &why);
 	if (d->n == first)
 		refuse(p, a, why, why == -EIO ? pm_remark(0) : msr_remedy(p->root, why));
 	else
-		memory_must(add_msr_group(d, p, first, (uint32_t)memory_must(add_counter(p, a, 0))));
+		add_msr_group(d, p, first, add_counter(p, a, 0));
 }
 
 /* The CPU that stood for a core or package is gone: another one takes over, under the same instance. */
-static int move_places(struct add_source *d, struct plan *p)
+static void move_places(struct add_source *d, struct plan *p)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < d->n && !err; i++) {
+	for (uint32_t i = 0; i < d->n; i++) {
 		struct added *x = &d->added[i];
 		const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, x->at.cpu);
 		uint32_t cpu;
@@ -235,17 +222,14 @@ static int move_places(struct add_source *d, struct plan *p)
 		if (cpu == PM_NONE || cpu == x->at.cpu || d->reader.open(d->reader.ctx, cpu))
 			continue;
 		x->at.cpu = cpu;
-		err = add_unit(d, p, x, x->unit->unit.group, x->unit->unit.instance);
+		add_unit(d, p, x, x->unit->unit.group, x->unit->unit.instance);
 	}
-	return err;
 }
 
 /* A CPU that was not there at the start. */
-static int add_places(struct add_source *d, struct plan *p, uint32_t cpu)
+static void add_places(struct add_source *d, struct plan *p, uint32_t cpu)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < p->options->n_added && !err; i++) {
+	for (size_t i = 0; i < p->options->n_added; i++) {
 		const struct add *a = &p->options->added[i];
 		uint32_t counter = 0, first = d->n;
 		int why;
@@ -255,11 +239,10 @@ static int add_places(struct add_source *d, struct plan *p, uint32_t cpu)
 		/* What could not be read anywhere was reported as missing, and stays so. */
 		if (!counter)
 			continue;
-		err = try_place(d, p, a, cpu, &why);
-		if (!err && d->n > first)
-			err = add_msr_group(d, p, first, counter);
+		try_place(d, p, a, cpu, &why);
+		if (d->n > first)
+			add_msr_group(d, p, first, counter);
 	}
-	return err;
 }
 
 /* ---- files ---- */
@@ -280,7 +263,7 @@ static void plan_path(struct add_source *d, struct plan *p, const struct add *a)
 {
 	const char *part = per_cpu_part(a->text);
 	struct filegrid *g;
-	int64_t counter;
+	uint32_t counter;
 	int err = part ? filegrid_try(&d->named, CPU_FILES "%u/%s", p->cpus.cpu[0], part) :
 			 filegrid_try(&d->named, "%s", a->text);
 
@@ -291,7 +274,7 @@ static void plan_path(struct add_source *d, struct plan *p, const struct add *a)
 						  0));
 		return;
 	}
-	g = memory_checked(filegrid_new(p));
+	g = filegrid_new(p);
 	g->root = &d->named;
 	counter = add_counter(p, a, 0);
 	if (!part)
@@ -301,14 +284,14 @@ static void plan_path(struct add_source *d, struct plan *p, const struct add *a)
 		bool known = false;
 
 		msr_place_of(p, msr_scope(a->scope), p->cpus.cpu[i], &at);
-		memory_must(msr_place_instance(p, &at));
+		msr_place_instance(p, &at);
 		for (uint32_t k = 0; k < g->n; k++)
 			known = known || g->cell[k].instance == at.instance;
 		/* If a CPU lacks the file, only its own value is missing. */
 		if (!known)
 			filegrid_add(g, counter, at.instance, at.cpu, 0, CPU_FILES "%u/%s", at.cpu, part);
 	}
-	memory_must(filegrid_finish(g, p, &d->grids));
+	filegrid_finish(g, p, &d->grids);
 }
 
 /* ---- telemetry ---- */
@@ -369,7 +352,6 @@ static void plan_telemetry(struct add_source *d, struct plan *p, const struct ad
 		refuse(p, a, -ENOENT, pm_remark(PM_REMEDY_ADD_DOMAIN));
 		return;
 	}
-	memory_must(id);
 	fd = open_telemetry(p->root, &d->named, a);
 	if (fd < 0) {
 		refuse(p, a, fd, pm_remark(fd == -ENOENT ? PM_REMEDY_ADD_GUID : PM_REMEDY_ROOT));
@@ -380,9 +362,9 @@ static void plan_telemetry(struct add_source *d, struct plan *p, const struct ad
 		refuse(p, a, -EIO, pm_remark(PM_REMEDY_ADD_OFFSET));
 		return;
 	}
-	counter = (uint32_t)memory_must(add_counter(p, a, 0));
+	counter = add_counter(p, a, 0);
 	u = memory_new(1, sizeof(*u));
-	*u = (struct add_unit){ .unit = { .group = (uint32_t)memory_must(pm_model_add_group(p->model, &g)),
+	*u = (struct add_unit){ .unit = { .group = (uint32_t)plan_group(p, &g),
 					  .cpu = PM_NONE,
 					  .read = unit_read,
 					  .release = unit_release },
@@ -416,23 +398,22 @@ static int add_plan(struct source *s, struct plan *p, struct error *e)
 	return 0;
 }
 
-static int add_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+static void add_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct add_source *d = s->data;
-	int err = 0;
 
-	if (!d || cpu == PM_NONE)
-		return 0;
+	if (cpu == PM_NONE)
+		return;
 	filegrid_cpu(d->grids, cpu, online);
 	if (!online) {
 		d->reader.close(d->reader.ctx, cpu);
 	} else if (d->n && plan_wants_cpu(p, cpu)) {
 		/* The file of the CPU that went offline is not that of the one that came online. */
 		if (d->reader.open(d->reader.ctx, cpu))
-			return 0;
-		err = add_places(d, p, cpu);
+			return;
+		add_places(d, p, cpu);
 	}
-	return err ? err : move_places(d, p);
+	move_places(d, p);
 }
 
 static void add_source_release(struct source *s)

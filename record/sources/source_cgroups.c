@@ -181,10 +181,11 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *ranked)
 	char name[32];
 
 	snprintf(name, sizeof(name), "cgroup-%u", row->number);
-	return plan_instance(p, &i,
-			     plan_may_name(p->options, PM_INSTANCE_CGROUP) ?
-				     pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(row->path)) :
-				     pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name)));
+	if (plan_may_name(p->options, PM_INSTANCE_CGROUP))
+		plan_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(row->path));
+	else
+		plan_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
+	return plan_instance(p, &i);
 }
 
 /* ---- planning ---- */

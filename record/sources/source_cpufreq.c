@@ -20,7 +20,10 @@ static bool config(struct plan *p, const struct cpulist *cpus, const char *path,
 	if (err || !line[0])
 		return err != -ENOENT;
 	value = filegrid_parse(line, &v) ? pm_text(line) : pm_u64(v);
-	memory_must(cpus ? plan_config_cpus(p, cpus, value, "%s", name) : plan_fact(p, value, "%s", name));
+	if (cpus)
+		plan_config_cpus(p, cpus, value, "%s", name);
+	else
+		plan_fact(p, value, "%s", name);
 	return true;
 }
 
@@ -74,7 +77,7 @@ static void read_policy(struct plan *p, uint32_t cpu, struct cpulist *policy)
 	}
 	memory_must(cpulist_add(policy, cpu));
 	if (shared)
-		memory_must(plan_config_cpus(p, policy, text, "cpufreq.related_cpus"));
+		plan_config_cpus(p, policy, text, "cpufreq.related_cpus");
 }
 
 /* What is known from earlier CPUs. */
@@ -136,7 +139,7 @@ static void add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why, 
 
 static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = memory_checked(filegrid_new(p)), *grids = NULL;
+	struct filegrid *g = filegrid_new(p), *grids = NULL;
 	SCOPED(cpulist_release) struct cpulist without = { 0 };
 	SCOPED(buf_release) struct buf cpus = BUF_INIT;
 	struct known known = { 0 };
@@ -144,7 +147,7 @@ static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 
 	for (size_t i = 0; i < p->cpus.n; i++)
 		add_cpu(g, p, p->cpus.cpu[i], &why, &without);
-	memory_must(filegrid_finish(g, p, &grids));
+	filegrid_finish(g, p, &grids);
 	s->data = grids;
 	for (size_t k = 0; k < sizeof(system_file) / sizeof(system_file[0]); k++)
 		config(p, NULL, system_file[k].file, system_file[k].name);
@@ -162,20 +165,17 @@ static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 			    pm_remark(PM_REMARK_CPUFREQ_FILE, buf_str(&cpus)));
 }
 
-static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+static void cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct filegrid *g, *grids = s->data;
-	int err, why = 0;
+	int why = 0;
 
 	if (cpu == PM_NONE || filegrid_cpu(grids, cpu, online) || !online || !plan_wants_cpu(p, cpu))
-		return 0;
+		return;
 	g = filegrid_new(p);
-	if (!g)
-		return -ENOMEM;
 	add_cpu(g, p, cpu, &why, NULL);
-	err = filegrid_finish(g, p, &grids);
+	filegrid_finish(g, p, &grids);
 	s->data = grids;
-	return err;
 }
 
 const struct source_ops source_cpufreq = {

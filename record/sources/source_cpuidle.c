@@ -21,7 +21,7 @@ struct state {
 struct idle_set {
 	struct state state[STATES_MAX];
 	unsigned n;
-	int64_t counter[ROWS_MAX][STATES_MAX]; /* ids, or the -errno of making them */
+	int64_t counter[ROWS_MAX][STATES_MAX]; /* ids */
 	struct filegrid *grid;
 	struct idle_set *next;
 };
@@ -104,7 +104,6 @@ static int64_t state_counter(struct plan *p, const struct catalog_counter *row, 
 	return member_counter(p, row, &(struct member){ .part = s->part, .shown = s->shown, .family = family });
 }
 
-/* NULL without memory. */
 static struct idle_set *find_set(struct cpuidle *d, struct plan *p, const struct idle_set *like)
 {
 	const struct catalog_counter *row;
@@ -114,15 +113,8 @@ static struct idle_set *find_set(struct cpuidle *d, struct plan *p, const struct
 	for (set = d->sets; set; set = set->next)
 		if (set->n == like->n && !memcmp(set->state, like->state, like->n * sizeof(like->state[0])))
 			return set;
-	set = malloc(sizeof(*set));
-	if (!set)
-		return NULL;
-	*set = *like;
+	set = memory_copy(like, 1, sizeof(*set));
 	set->grid = filegrid_new(p);
-	if (!set->grid) {
-		free(set);
-		return NULL;
-	}
 	row = catalog_source("cpuidle", &n);
 	for (size_t r = 0; r < n && r < ROWS_MAX; r++)
 		for (unsigned k = 0; k < set->n; k++)
@@ -135,8 +127,9 @@ static struct idle_set *find_set(struct cpuidle *d, struct plan *p, const struct
 	return d->sets = set;
 }
 
-/* A kernel with one driver for all CPUs has one description of their states; others show each CPU's driver. */
-static int find_kind(struct cpuidle *d, struct plan *p, uint32_t cpu, struct idle_kind **out)
+/* A kernel with one driver for all CPUs has one description of their states; others show each CPU's driver. NULL: the
+ * CPU has no states. */
+static struct idle_kind *find_kind(struct cpuidle *d, struct plan *p, uint32_t cpu)
 {
 	const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, cpu);
 	uint32_t type = c ? c->type : PM_NONE;
@@ -147,34 +140,30 @@ static int find_kind(struct cpuidle *d, struct plan *p, uint32_t cpu, struct idl
 		d->many_drivers = root_exists(p->root, SYS_CPU "cpu%u/cpuidle/driver", cpu);
 	for (kind = d->many_drivers ? NULL : d->kinds; kind && kind->type != type;)
 		kind = kind->next;
-	*out = kind;
 	if (kind)
-		return 0;
+		return kind;
 	d->why = read_states(p, cpu, &set);
 	if (d->why)
-		return 0;
-	kind = calloc(1, sizeof(*kind));
-	if (!kind)
-		return -ENOMEM;
+		return NULL;
+	kind = memory_new(1, sizeof(*kind));
 	kind->type = type;
 	kind->next = d->kinds;
-	d->kinds = *out = kind;
 	kind->set = find_set(d, p, &set);
-	return kind->set ? 0 : -ENOMEM;
+	return d->kinds = kind;
 }
 
-static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
+static void add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 {
 	int64_t instance = plan_cpu_instance(p, cpu);
+	struct idle_kind *kind = find_kind(d, p, cpu);
 	const struct catalog_counter *row;
-	struct idle_kind *kind = NULL;
 	struct filegrid *g;
 	uint32_t before;
 	size_t n;
-	int err = instance < 0 ? (int)instance : find_kind(d, p, cpu, &kind);
+	int err;
 
-	if (err || !kind)
-		return err;
+	if (!kind)
+		return;
 	row = catalog_source("cpuidle", &n);
 	g = kind->set->grid;
 	before = g->n;
@@ -183,12 +172,13 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 			err = filegrid_add(g, kind->set->counter[r][k], instance, cpu, 0,
 					   SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, row[r].key);
 			/* Old kernels have no above and below. */
-			if (err && err != -ENOENT)
+			if (err && err != -ENOENT && err != -E2BIG)
 				plan_refused(p, filegrid_reason(err, false), pm_remark(0),
 					     pm_remark(PM_REMARK_CPUIDLE_FILE, cpu, k, row[r].key));
 		}
 	}
-	return g->n > before ? cpulist_add(&kind->cpus, cpu) : 0;
+	if (g->n > before)
+		memory_must(cpulist_add(&kind->cpus, cpu));
 }
 
 /* Facts about states, the same for those CPUs. */
@@ -206,8 +196,7 @@ static void config_kind(struct plan *p, const struct idle_kind *kind)
 	uint64_t v;
 
 	for (unsigned k = 0; k < kind->set->n && kind->cpus.n; k++) {
-		memory_must(plan_config_cpus(p, &kind->cpus, pm_text(kind->set->state[k].name),
-					     "cpuidle.state%u.name", k));
+		plan_config_cpus(p, &kind->cpus, pm_text(kind->set->state[k].name), "cpuidle.state%u.name", k);
 		for (size_t f = 0; f < sizeof(fact) / sizeof(fact[0]); f++)
 			for (size_t i = 0; i < (fact[f].each ? kind->cpus.n : 1); i++) {
 				struct cpulist one = { .cpu = &kind->cpus.cpu[i], .n = 1 };
@@ -216,9 +205,9 @@ static void config_kind(struct plan *p, const struct idle_kind *kind)
 					      one.cpu[0], k, fact[f].file) ||
 				    (fact[f].number && filegrid_parse(line, &v)))
 					continue;
-				memory_must(plan_config_cpus(p, fact[f].each ? &one : &kind->cpus,
-							     fact[f].number ? pm_u64(v) : pm_text(line),
-							     "cpuidle.state%u.%s", k, fact[f].file));
+				plan_config_cpus(p, fact[f].each ? &one : &kind->cpus,
+						 fact[f].number ? pm_u64(v) : pm_text(line), "cpuidle.state%u.%s", k,
+						 fact[f].file);
 			}
 	}
 }
@@ -231,16 +220,16 @@ static void config_system(struct plan *p)
 
 	for (size_t i = 0; i < sizeof(file) / sizeof(file[0]); i++)
 		if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpuidle/%s", file[i]))
-			memory_must(plan_fact(p, pm_text(line), "cpuidle.%s", file[i]));
+			plan_fact(p, pm_text(line), "cpuidle.%s", file[i]);
 }
 
-static int commit(struct cpuidle *d, struct plan *p, int err, bool facts)
+static void commit(struct cpuidle *d, struct plan *p, bool facts)
 {
 	while (d->kinds) {
 		struct idle_kind *kind = d->kinds;
 
 		d->kinds = kind->next;
-		if (!err && facts)
+		if (facts)
 			config_kind(p, kind);
 		cpulist_release(&kind->cpus);
 		free(kind);
@@ -249,11 +238,9 @@ static int commit(struct cpuidle *d, struct plan *p, int err, bool facts)
 		struct idle_set *set = d->sets;
 
 		d->sets = set->next;
-		set->grid->err = set->grid->err ? set->grid->err : err;
-		err = filegrid_finish(set->grid, p, &d->grids);
+		filegrid_finish(set->grid, p, &d->grids);
 		free(set);
 	}
-	return err;
 }
 
 static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
@@ -262,20 +249,21 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 
 	config_system(p);
 	for (size_t i = 0; i < p->cpus.n; i++)
-		memory_must(add_cpu(d, p, p->cpus.cpu[i]));
-	memory_must(commit(d, p, 0, true));
+		add_cpu(d, p, p->cpus.cpu[i]);
+	commit(d, p, true);
 	if (d->grids)
 		return 0;
 	return filegrid_refused(p, d->why ? d->why : -ENOENT, PM_REMEDY_CPUIDLE, SYS_CPU "cpuN/cpuidle");
 }
 
-static int cpuidle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+static void cpuidle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct cpuidle *d = s->data;
 
-	if (!d || cpu == PM_NONE || filegrid_cpu(d->grids, cpu, online) || !online || !plan_wants_cpu(p, cpu))
-		return 0;
-	return commit(d, p, add_cpu(d, p, cpu), false);
+	if (cpu == PM_NONE || filegrid_cpu(d->grids, cpu, online) || !online || !plan_wants_cpu(p, cpu))
+		return;
+	add_cpu(d, p, cpu);
+	commit(d, p, false);
 }
 
 /* Its units own the grids. */

@@ -151,25 +151,23 @@ static int refresh(struct textsource *t)
 }
 
 /* Adds the cells of a device, and room for its numbers. */
-static int add_device(struct devices *d, struct plan *p, const char *name)
+static void add_device(struct devices *d, struct plan *p, const char *name)
 {
 	int64_t instance = device_named(p, name, d->n, is_layer(p, d->kind, name));
 	uint32_t slot = d->n++ * d->text.step;
-	int err = textsource_resize(&d->text, slot + d->text.step);
 
-	for (uint32_t k = 0; k < d->text.step && !err; k++)
-		err = textsource_cell(&d->text, d->counter[k], instance, slot + k);
-	return err;
+	textsource_resize(&d->text, slot + d->text.step);
+	for (uint32_t k = 0; k < d->text.step; k++)
+		textsource_cell(&d->text, d->counter[k], instance, slot + k);
 }
 
 /* Adds the devices with that tag that count, and takes a note of idle ones. */
-static int learn_tagged(struct devices *d, struct plan *p, uint32_t wanted_tag)
+static void learn_tagged(struct devices *d, struct plan *p, uint32_t wanted_tag)
 {
 	struct textcursor c = textfile_begin(&d->text.file);
 	uint32_t tag;
-	int err = 0;
 
-	while (!err && textfile_next(&d->text.file, &c, &tag)) {
+	while (textfile_next(&d->text.file, &c, &tag)) {
 		uint32_t becomes = is_active(&c) ? d->n : TEXTFILE_IDLE;
 		char name[64];
 
@@ -181,34 +179,29 @@ static int learn_tagged(struct devices *d, struct plan *p, uint32_t wanted_tag)
 		if (tag == TEXTFILE_IDLE)
 			d->text.file.line[c.last].tag = becomes;
 		else
-			err = textfile_add(&d->text.file, c.label, c.label_len, becomes);
-		if (!err && becomes == d->n)
-			err = add_device(d, p, name);
+			textfile_add(&d->text.file, c.label, c.label_len, becomes);
+		if (becomes == d->n)
+			add_device(d, p, name);
 	}
-	return err;
 }
 
-static int learn(struct devices *d, struct plan *p)
+static void learn(struct devices *d, struct plan *p)
 {
-	int err = learn_tagged(d, p, TEXTFILE_UNKNOWN);
-
+	learn_tagged(d, p, TEXTFILE_UNKNOWN);
 	/* What an idle device has counted meanwhile is not lost if its first reading is still 0. */
 	d->n_before = d->n;
-	if (!err)
-		err = learn_tagged(d, p, TEXTFILE_IDLE);
+	learn_tagged(d, p, TEXTFILE_IDLE);
 	d->updated_ns = clocks_monotonic();
-	return err ? err : textsource_unit(&d->text, p, 0);
+	textsource_unit(&d->text, p, 0);
 }
 
-static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+static void update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct devices *d = s->data;
-	int err;
 
-	if (!d || cpu != PM_NONE)
-		return 0;
-	err = textfile_grow(&d->text.file);
-	return err ? err : learn(d, p);
+	/* If it cannot be read, its readings say so. */
+	if (cpu == PM_NONE && !textfile_grow(&d->text.file))
+		learn(d, p);
 }
 
 static int devices_plan(struct source *s, struct plan *p, struct error *e)
@@ -245,9 +238,10 @@ static int devices_plan(struct source *s, struct plan *p, struct error *e)
 		if (!row)
 			continue;
 		d->level[t->step] = row->semantics == CATALOG_GAUGE;
-		d->counter[t->step++] = (uint32_t)memory_must(plan_counter(p, row));
+		d->counter[t->step++] = (uint32_t)plan_counter(p, row);
 	}
-	return learn(d, p);
+	learn(d, p);
+	return 0;
 }
 
 const struct source_ops source_diskstats = {

@@ -98,9 +98,8 @@ static void add_mount(struct filesystems *d, const struct plan *p, const struct 
 
 	memory_room(&d->fs, d->n, sizeof(*d->fs));
 	fs = &d->fs[d->n];
-	*fs = (struct filesystem){ .what = memory_text(m->what) };
-	if (asprintf(&fs->where, "%s%s", p->root->prefix, m->where) < 0)
-		memory_ends(ENOMEM);
+	*fs = (struct filesystem){ .what = memory_text(m->what),
+				   .where = memory_format("%s%s", p->root->prefix, m->where) };
 	if (!statfs(fs->where, &fs->first) && fs->first.f_blocks) {
 		d->n++;
 		return;
@@ -145,11 +144,10 @@ static int filesystems_plan(struct source *s, struct plan *p, struct error *e)
 	g.instance = instance = memory_new(d->n, sizeof(*instance));
 	g.n_instances = d->n;
 	for (uint32_t k = 0; k < VALUES; k++)
-		counter[k] = (uint32_t)memory_must(plan_counter(p, catalog_find("filesystems", key[k])));
+		counter[k] = (uint32_t)plan_counter(p, catalog_find("filesystems", key[k]));
 	for (uint32_t i = 0; i < d->n; i++)
-		instance[i] =
-			(uint32_t)memory_must(device_named(p, d->fs[i].where + strlen(p->root->prefix), i, false));
-	d->unit = (struct unit){ .group = (uint32_t)memory_must(pm_model_add_group(p->model, &g)),
+		instance[i] = (uint32_t)device_named(p, d->fs[i].where + strlen(p->root->prefix), i, false);
+	d->unit = (struct unit){ .group = (uint32_t)plan_group(p, &g),
 				 .cpu = PM_NONE,
 				 .min_period_ns = PERIOD_NS,
 				 .read = filesystems_read };

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/memory.h"
 #include "record/host/clocks.h"
 #include "record/plan/plan.h"
@@ -222,18 +221,17 @@ static bool is_part(const struct interrupts *d, const char *name)
 
 static char *squeezed(const char *text, size_t len)
 {
-	char *copy = malloc(len + 1);
+	char *copy = memory_new(len + 1, 1);
 	size_t n = 0;
 
-	for (size_t i = 0; copy && i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		if (text[i] != ' ' || (n && copy[n - 1] != ' '))
 			copy[n++] = text[i];
-	if (copy)
-		copy[n] = '\0';
+	copy[n] = '\0';
 	return copy;
 }
 
-static int add_row(struct interrupts *d, struct textcursor *c)
+static void add_row(struct interrupts *d, struct textcursor *c)
 {
 	struct row *row;
 	uint32_t numbers = 0;
@@ -242,24 +240,20 @@ static int add_row(struct interrupts *d, struct textcursor *c)
 	uint64_t skipped;
 	size_t len;
 
-	if (array_room(&d->row, d->n_rows, sizeof(*d->row)))
-		return -ENOMEM;
+	memory_room(&d->row, d->n_rows, sizeof(*d->row));
 	row = &d->row[d->n_rows];
 	textfile_name(&d->text.file, c, name, sizeof(name));
 	while (numbers < d->text.n_columns && textcursor_u64(c, &skipped))
 		numbers++;
 	rest = textcursor_rest(c, &len);
 	/* parisc shows beside its interrupts how deep the stacks are. */
-	if (memmem(rest, len, "stack usage", strlen("stack usage")))
-		return textfile_add(&d->text.file, c->label, c->label_len, TEXTFILE_IGNORED);
-	*row = (struct row){ .name = strdup(name), .text = squeezed(rest, len), .part = is_part(d, name) };
-	if (!row->name || !row->text) {
-		free(row->name);
-		free(row->text);
-		return -ENOMEM;
+	if (memmem(rest, len, "stack usage", strlen("stack usage"))) {
+		textfile_add(&d->text.file, c->label, c->label_len, TEXTFILE_IGNORED);
+		return;
 	}
+	*row = (struct row){ .name = memory_text(name), .text = squeezed(rest, len), .part = is_part(d, name) };
 	row->system = is_system_row(d, row, numbers);
-	return textfile_add(&d->text.file, c->label, c->label_len, d->n_rows++);
+	textfile_add(&d->text.file, c->label, c->label_len, d->n_rows++);
 }
 
 /* Adds all unknown rows of the text, and room for their cells. */
@@ -267,7 +261,7 @@ static int learn_rows(struct interrupts *d)
 {
 	uint32_t tag;
 	struct textcursor c;
-	bool changed, *shown;
+	bool changed;
 	int err;
 
 	err = textfile_grow(&d->text.file);
@@ -278,18 +272,12 @@ static int learn_rows(struct interrupts *d)
 	d->text.head_len = 0;
 	while (!err && textfile_next(&d->text.file, &c, &tag))
 		if (tag == TEXTFILE_UNKNOWN)
-			err = add_row(d, &c);
-	if (!err)
-		err = textsource_resize(&d->text, (d->n_rows + 1) * d->text.n_cpus);
-	if (err)
-		return err;
-	shown = realloc(d->shown, (d->text.n + 1) * sizeof(*shown));
-	if (!shown)
-		return -ENOMEM;
-	d->shown = shown;
+			add_row(d, &c);
+	textsource_resize(&d->text, (d->n_rows + 1) * d->text.n_cpus);
+	d->shown = memory_resize(d->shown, d->text.n, sizeof(*d->shown));
 	for (; d->n_shown < d->text.n; d->n_shown++)
-		shown[d->n_shown] = false;
-	return 0;
+		d->shown[d->n_shown] = false;
+	return err;
 }
 
 static int64_t row_counter(struct interrupts *d, struct plan *p, struct row *row)
@@ -313,35 +301,31 @@ static int64_t row_counter(struct interrupts *d, struct plan *p, struct row *row
 	return id;
 }
 
-static int add_cell(struct interrupts *d, struct plan *p, int64_t counter, uint32_t i, bool system, uint32_t slot)
+static void add_cell(struct interrupts *d, struct plan *p, int64_t counter, uint32_t i, bool system, uint32_t slot)
 {
 	d->shown[slot] = true;
-	return textsource_cell(&d->text, counter, system ? p->system_instance : plan_cpu_instance(p, d->text.cpu[i]),
-			       slot);
+	textsource_cell(&d->text, counter, system ? p->system_instance : plan_cpu_instance(p, d->text.cpu[i]), slot);
 }
 
 /* Adds all cells that count and have no column yet: the totals first, then row by row. */
-static int add_cells(struct interrupts *d, struct plan *p)
+static void add_cells(struct interrupts *d, struct plan *p)
 {
 	struct textsource *t = &d->text;
-	uint32_t slot;
-	int err = 0;
 
-	for (uint32_t i = 0; i < t->n_cpus && !err; i++) {
-		slot = i;
-		if (t->planned[i] && !d->shown[slot])
-			err = add_cell(d, p, d->total, i, false, slot);
-	}
+	for (uint32_t i = 0; i < t->n_cpus; i++)
+		if (t->planned[i] && !d->shown[i])
+			add_cell(d, p, d->total, i, false, i);
 	for (uint32_t r = 0; r < d->n_rows; r++) {
 		bool system = d->row[r].system;
 
-		for (uint32_t i = 0; i < (system ? 1 : t->n_cpus) && !err; i++) {
-			slot = row_slot(d, r, i);
+		for (uint32_t i = 0; i < (system ? 1 : t->n_cpus); i++) {
+			uint32_t slot = row_slot(d, r, i);
+
 			if (!d->shown[slot] && t->value[slot] && (system || t->planned[i]))
-				err = add_cell(d, p, row_counter(d, p, &d->row[r]), i, system, slot);
+				add_cell(d, p, row_counter(d, p, &d->row[r]), i, system, slot);
 		}
 	}
-	return err ? err : textsource_unit(t, p, t->file.len > LARGE_TEXT ? 1000000000ull : 0);
+	textsource_unit(t, p, t->file.len > LARGE_TEXT ? 1000000000ull : 0);
 }
 
 static int learn(struct interrupts *d, struct plan *p)
@@ -353,7 +337,7 @@ static int learn(struct interrupts *d, struct plan *p)
 	if (!err)
 		err = interrupts_refresh(&d->text);
 	if (!err)
-		err = add_cells(d, p);
+		add_cells(d, p);
 	d->learning = false;
 	return err;
 }
@@ -370,7 +354,7 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 	d->text.refresh = interrupts_refresh;
 	d->source = s;
 	s->restless = true;
-	d->total = (uint32_t)memory_must(plan_counter(p, &catalog_source("interrupts", &n)[0]));
+	d->total = (uint32_t)plan_counter(p, &catalog_source("interrupts", &n)[0]);
 	for (size_t i = 0; i < p->cpus.n; i++) {
 		uint32_t index = textsource_index(&d->text, p->cpus.cpu[i]);
 
@@ -383,23 +367,22 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 				err;
 }
 
-static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+static void interrupts_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct interrupts *d = s->data;
 	uint32_t index;
-	int err;
 
-	if (!d || !d->text.has_reader)
-		return 0;
+	if (!d->text.has_reader)
+		return;
 	if (cpu != PM_NONE) {
 		index = textsource_index(&d->text, cpu);
 		if (!online || index == UINT32_MAX || d->text.planned[index] || !plan_wants_cpu(p, cpu))
-			return 0;
+			return;
 		d->text.planned[index] = true;
 	}
-	err = learn(d, p);
+	/* What cannot be read now says so in its readings. */
+	(void)learn(d, p);
 	d->grown_ns = clocks_monotonic();
-	return err;
 }
 
 static void interrupts_release(struct source *s)

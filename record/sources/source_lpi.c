@@ -1,5 +1,4 @@
 /* How long all CPUs, and the whole system, were in the low-power idle states that the firmware describes. */
-#include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 
@@ -16,8 +15,7 @@ static const struct {
 
 static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = memory_checked(filegrid_new(p)), *list = NULL;
-	int err;
+	struct filegrid *g = filegrid_new(p), *list = NULL;
 
 	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]); k++) {
 		const struct catalog_counter *row = catalog_find("lpi", file[k].key);
@@ -25,9 +23,9 @@ static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 		if (!pm_model_counter_named(p->model, row->name) && !filegrid_try(p->root, "%s", file[k].path))
 			filegrid_add(g, plan_counter(p, row), p->system_instance, PM_NONE, 0, "%s", file[k].path);
 	}
-	err = filegrid_finish(g, p, &list);
-	if (err || list)
-		return err;
+	filegrid_finish(g, p, &list);
+	if (list)
+		return 0;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_STANDBY), pm_remark(PM_REMARK_LOW_POWER));
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/msr_reader.h"
@@ -66,39 +65,32 @@ static const struct catalog_msr *next_counter(enum catalog_msr_scope scope, cons
 
 /* ---- trying ---- */
 
-static int note_config(struct plan *p, const struct msr_place *at, const struct catalog_msr *r, int err, uint64_t v)
+static void note_config(struct plan *p, const struct msr_place *at, const struct catalog_msr *r, int err, uint64_t v)
 {
 	if (err)
-		return plan_config_missing(p, at->config_kind, at->config_number, msr_reason(err), "%s",
-					   r->counter.name);
-	if (!(r->use & CATALOG_MSR_ONCE))
-		return 0;
-	return plan_config(p, at->config_kind, at->config_number, pm_u64(v), "%s", r->counter.name);
+		plan_config_missing(p, at->config_kind, at->config_number, msr_reason(err), "%s", r->counter.name);
+	else if (r->use & CATALOG_MSR_ONCE)
+		plan_config(p, at->config_kind, at->config_number, pm_u64(v), "%s", r->counter.name);
 }
 
-static int try_place(struct msr_source *d, struct plan *p, struct place *place)
+static void try_place(struct msr_source *d, struct plan *p, struct place *place)
 {
 	const struct msr_place *at = &place->at;
 	unsigned bit = 0;
-	int result = 0;
 
-	for (const struct catalog_msr *r = catalog_msrs; r->address && !result; r++) {
+	for (const struct catalog_msr *r = catalog_msrs; r->address; r++) {
 		uint64_t v = 0;
 		int err;
 
 		if (r->scope != at->scope)
 			continue;
 		err = d->reader.read(d->reader.ctx, at->cpu, r->address, &v);
-		result = note_config(p, at, r, err, v);
+		note_config(p, at, r, err, v);
 		if (!err && v)
 			d->nonzero[r - catalog_msrs] = 1;
-		if (!(r->use & CATALOG_MSR_COUNTER))
-			continue;
-		if (bit == COUNTERS_MAX)
-			return -E2BIG;
-		place->counters |= (uint64_t)!err << bit++;
+		if (r->use & CATALOG_MSR_COUNTER)
+			place->counters |= (uint64_t)!err << bit++;
 	}
-	return result;
 }
 
 static bool is_known(const struct msr_source *d, const struct plan *p, const struct msr_place *at)
@@ -111,24 +103,21 @@ static bool is_known(const struct msr_source *d, const struct plan *p, const str
 }
 
 /* Adds the places of all scopes for which this CPU is the first. */
-static int add_places(struct msr_source *d, struct plan *p, uint32_t cpu)
+static void add_places(struct msr_source *d, struct plan *p, uint32_t cpu)
 {
-	int err = 0;
-
-	for (int scope = 0; scope < CATALOG_MSR_SCOPES && !err; scope++) {
+	for (int scope = 0; scope < CATALOG_MSR_SCOPES; scope++) {
 		struct msr_place at;
 
 		msr_place_of(p, scope, cpu, &at);
 		if (is_known(d, p, &at))
 			continue;
-		if (array_room(&d->place, d->n, sizeof(*d->place)))
-			return -ENOMEM;
+		memory_room(&d->place, d->n, sizeof(*d->place));
 		d->place[d->n] = (struct place){ .at = at };
-		err = try_place(d, p, &d->place[d->n++]);
-		if (!err && d->place[d->n - 1].counters)
-			err = msr_place_instance(p, &d->place[d->n - 1].at);
+		try_place(d, p, &d->place[d->n]);
+		if (d->place[d->n].counters && !msr_place_instance(p, &d->place[d->n].at))
+			d->place[d->n].counters = 0;
+		d->n++;
 	}
-	return err;
 }
 
 /* ---- groups ---- */
@@ -137,12 +126,10 @@ static struct msr_unit *unit_new(const struct msr_source *d, const struct place 
 				 uint32_t instance)
 {
 	uint32_t n = (uint32_t)__builtin_popcountll(place->counters);
-	struct msr_unit *u = malloc(sizeof(*u) + n * sizeof(u->address[0]));
+	struct msr_unit *u = memory_new(1, sizeof(*u) + n * sizeof(u->address[0]));
 	const struct catalog_msr *r = NULL;
 	unsigned bit = 0;
 
-	if (!u)
-		return NULL;
 	*u = (struct msr_unit){
 		.unit = { .group = group,
 			  .instance = instance,
@@ -157,64 +144,54 @@ static struct msr_unit *unit_new(const struct msr_source *d, const struct place 
 	return u;
 }
 
-static int group_counters(struct plan *p, const struct place *place, uint32_t *id, uint32_t *n)
+static uint32_t group_counters(struct plan *p, const struct place *place, uint32_t id[COUNTERS_MAX])
 {
 	const struct catalog_msr *r = NULL;
 	unsigned bit = 0;
+	uint32_t n = 0;
 
-	*n = 0;
 	while ((r = next_counter(place->at.scope, r, &bit))) {
-		int64_t counter = place->counters >> bit & 1 ? plan_counter(p, &r->counter) : 0;
-
-		if (counter < 0)
-			return (int)counter;
-		if (counter)
-			id[(*n)++] = (uint32_t)counter;
-		if (counter && strstr(r->counter.name, "energy"))
+		if (!(place->counters >> bit & 1))
+			continue;
+		/* Without room for it plan_group() has none, either. */
+		id[n++] = (uint32_t)plan_counter(p, &r->counter);
+		if (strstr(r->counter.name, "energy"))
 			plan_read_within(p, ENERGY_WITHIN_NS);
 	}
-	return 0;
+	return n;
 }
 
 /* One group for all places from `first` on that have no unit yet and can read what that one can. */
-static int add_group(struct msr_source *d, struct plan *p, uint32_t first)
+static void add_group(struct msr_source *d, struct plan *p, uint32_t first)
 {
 	const struct place *like = &d->place[first];
-	SCOPED(scoped_free) uint32_t *instance = calloc(d->n, sizeof(*instance));
+	SCOPED(scoped_free) uint32_t *instance = memory_new(d->n, sizeof(*instance));
 	uint32_t counter[COUNTERS_MAX], n = 0;
 	struct pm_group g = { .source = "msr", .counter = counter, .instance = instance };
-	int64_t id = instance ? group_counters(p, like, counter, &g.n_counters) : -ENOMEM;
+	int64_t id;
 
-	for (uint32_t i = first; i < d->n && !id; i++)
+	g.n_counters = group_counters(p, like, counter);
+	for (uint32_t i = first; i < d->n; i++)
 		if (!d->place[i].unit && d->place[i].at.scope == like->at.scope &&
 		    d->place[i].counters == like->counters)
 			instance[g.n_instances++] = d->place[i].at.instance;
-	if (!id)
-		id = pm_model_add_group(p->model, &g);
-	if (id < 0)
-		return (int)id;
-	for (uint32_t i = first; n < g.n_instances; i++) {
+	id = plan_group(p, &g);
+	for (uint32_t i = first; id > 0 && n < g.n_instances; i++) {
 		struct place *place = &d->place[i];
 
 		if (place->unit || place->at.scope != like->at.scope || place->counters != like->counters)
 			continue;
 		place->unit = unit_new(d, place, (uint32_t)id, n++);
-		if (!place->unit)
-			return -ENOMEM;
 		plan_add_unit(p, &place->unit->unit);
 	}
-	return 0;
 }
 
-static int add_groups(struct msr_source *d, struct plan *p)
+static void add_groups(struct msr_source *d, struct plan *p)
 {
-	int err = 0;
-
 	for (int scope = 0; scope < CATALOG_MSR_SCOPES; scope++)
-		for (uint32_t i = 0; i < d->n && !err; i++)
+		for (uint32_t i = 0; i < d->n; i++)
 			if ((int)d->place[i].at.scope == scope && d->place[i].counters && !d->place[i].unit)
-				err = add_group(d, p, i);
-	return err;
+				add_group(d, p, i);
 }
 
 /* ---- the source ---- */
@@ -226,12 +203,12 @@ static bool is_x86(const struct plan *p)
 	return !strcmp(arch, "x86_64") || (arch[0] == 'i' && !strcmp(arch + 2, "86"));
 }
 
-static int refuse_open(struct plan *p, int err, uint32_t cpu)
+static void refuse_open(struct plan *p, int err, uint32_t cpu)
 {
 	bool absent = err == -ENOENT || err == -ENXIO || err == -ENODEV;
 
-	return plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : msr_reason(err), msr_remedy(p->root, err),
-			    pm_remark(PM_REMARK_MSR_DEVICE, cpu));
+	plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : msr_reason(err), msr_remedy(p->root, err),
+		     pm_remark(PM_REMARK_MSR_DEVICE, cpu));
 }
 
 static int plan_all(struct msr_source *d, struct plan *p)
@@ -249,11 +226,11 @@ static int plan_all(struct msr_source *d, struct plan *p)
 			continue;
 		}
 		d->any_open = true;
-		memory_must(add_places(d, p, p->cpus.cpu[i]));
+		add_places(d, p, p->cpus.cpu[i]);
 	}
-	memory_must(add_groups(d, p));
+	add_groups(d, p);
 	if (why)
-		memory_must(refuse_open(p, why, refused));
+		refuse_open(p, why, refused);
 	for (uint32_t i = 0; i < d->n; i++)
 		any = any || d->place[i].unit;
 	if (any || !d->any_open)
@@ -289,72 +266,55 @@ static int msr_plan(struct source *s, struct plan *p, struct error *e)
 }
 
 /* The CPU that stood for a place is gone: another one takes over, under the same instance. */
-static int move_place(struct msr_source *d, struct plan *p, struct place *place)
+static void move_place(struct msr_source *d, struct plan *p, struct place *place)
 {
 	uint32_t cpu = msr_place_cpu(p, &place->at);
-	struct msr_unit *u;
 
 	if (!place->unit || cpu == PM_NONE || cpu == place->at.cpu)
-		return 0;
+		return;
 	place->at.cpu = cpu;
-	u = unit_new(d, place, place->unit->unit.group, place->unit->unit.instance);
-	if (!u)
-		return -ENOMEM;
-	place->unit = u;
-	plan_add_unit(p, &u->unit);
-	return 0;
+	place->unit = unit_new(d, place, place->unit->unit.group, place->unit->unit.instance);
+	plan_add_unit(p, &place->unit->unit);
 }
 
-static int msr_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+static void msr_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct msr_source *d = s->data;
-	int err = 0;
 
-	if (!d || cpu == PM_NONE || !d->any_open)
-		return 0;
+	if (cpu == PM_NONE || !d->any_open)
+		return;
 	if (!online)
 		d->reader.close(d->reader.ctx, cpu);
 	else if (!plan_wants_cpu(p, cpu) || d->reader.open(d->reader.ctx, cpu))
-		return 0;
-	for (uint32_t i = 0; i < d->n && !err; i++) {
+		return;
+	for (uint32_t i = 0; i < d->n; i++) {
 		const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, d->place[i].at.cpu);
 
 		if (d->place[i].at.scope != CATALOG_MSR_CPU && (!c || !c->online))
-			err = move_place(d, p, &d->place[i]);
+			move_place(d, p, &d->place[i]);
 	}
-	if (!err && online) {
-		err = add_places(d, p, cpu);
-		if (!err)
-			err = add_groups(d, p);
+	if (online) {
+		add_places(d, p, cpu);
+		add_groups(d, p);
 	}
-	return err;
 }
 
 /* Hypervisors return 0 for registers that they do not have. */
-static int tell_suspects(struct msr_source *d, struct plan *p, const uint8_t *readable)
+static void tell_suspects(struct msr_source *d, struct plan *p, const uint8_t *readable)
 {
-	int err = 0;
-
-	for (const struct catalog_msr *r = catalog_msrs; r->address && !err; r++)
+	for (const struct catalog_msr *r = catalog_msrs; r->address; r++)
 		if (readable[r - catalog_msrs] && !d->nonzero[r - catalog_msrs])
-			err = plan_refused(p, PM_REASON_SUSPECT, pm_remark(0),
-					   pm_remark(PM_REMARK_FILE, r->counter.name));
-	return err;
+			plan_refused(p, PM_REASON_SUSPECT, pm_remark(0), pm_remark(PM_REMARK_FILE, r->counter.name));
 }
 
 /* Read one-time values again: they may have changed during the recording. */
-static int msr_finish(struct source *s, struct plan *p)
+static void msr_finish(struct source *s, struct plan *p)
 {
 	struct msr_source *d = s->data;
-	SCOPED(scoped_free) uint8_t *readable = calloc(n_rows(), 1);
-	int err = 0;
+	SCOPED(scoped_free) uint8_t *readable = memory_new(n_rows(), 1);
 
-	if (!d || !d->n)
-		return 0;
-	if (!readable)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < d->n; i++) {
-		for (const struct catalog_msr *r = catalog_msrs; r->address && !err; r++) {
+		for (const struct catalog_msr *r = catalog_msrs; r->address; r++) {
 			const struct msr_place *at = &d->place[i].at;
 			uint64_t v = 0;
 			int failed;
@@ -365,10 +325,11 @@ static int msr_finish(struct source *s, struct plan *p)
 			readable[r - catalog_msrs] |= !failed;
 			d->nonzero[r - catalog_msrs] |= !failed && v;
 			if (r->use & CATALOG_MSR_ONCE)
-				err = note_config(p, at, r, failed, v);
+				note_config(p, at, r, failed, v);
 		}
 	}
-	return err || !d->hypervisor ? err : tell_suspects(d, p, readable);
+	if (d->hypervisor)
+		tell_suspects(d, p, readable);
 }
 
 static void msr_release(struct source *s)

@@ -63,7 +63,7 @@ static uint32_t add_group(struct plan *p, const char *name, uint64_t guid, uint3
 {
 	const struct catalog_counter *row = catalog_find("pmt", "*");
 	SCOPED(scoped_free) uint32_t *counter = memory_new(n, sizeof(*counter));
-	uint32_t instance = (uint32_t)memory_must(device_instance(p, name, NULL));
+	uint32_t instance = (uint32_t)device_instance(p, name, NULL);
 	struct pm_group g = {
 		.source = "pmt", .counter = counter, .n_counters = n, .instance = &instance, .n_instances = 1
 	};
@@ -72,9 +72,9 @@ static uint32_t add_group(struct plan *p, const char *name, uint64_t guid, uint3
 		char part[48];
 
 		snprintf(part, sizeof(part), "%08llx_%u", (unsigned long long)guid, 8 * k);
-		counter[k] = (uint32_t)memory_must(member_counter(p, row, &(struct member){ .part = part }));
+		counter[k] = (uint32_t)member_counter(p, row, &(struct member){ .part = part });
 	}
-	return (uint32_t)memory_must(pm_model_add_group(p->model, &g));
+	return (uint32_t)plan_group(p, &g);
 }
 
 static void add_region(struct plan *p, const char *name)
@@ -106,7 +106,7 @@ static void add_region(struct plan *p, const char *name)
 	}
 	r->unit.group = add_group(p, name, guid, r->n);
 	plan_add_unit(p, &r->unit);
-	memory_must(plan_fact(p, pm_u64(guid), "pmt.%s.guid", name));
+	plan_fact(p, pm_u64(guid), "pmt.%s.guid", name);
 }
 
 static int pmt_plan(struct source *s, struct plan *p, struct error *e)

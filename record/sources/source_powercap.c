@@ -106,15 +106,15 @@ static void config_zone(struct plan *p, const char *zone, const char *name)
 	char line[64];
 	uint64_t v;
 
-	memory_must(plan_fact(p, pm_text(name), "powercap.%s.name", zone));
+	plan_fact(p, pm_text(name), "powercap.%s.name", zone);
 	for (size_t k = 0; k < 2; k++)
 		if (!root_u64(p->root, &v, ZONES "/%s/%s", zone, whole[k]))
-			memory_must(plan_fact(p, pm_u64(v), "powercap.%s.%s", zone, whole[k]));
+			plan_fact(p, pm_u64(v), "powercap.%s.%s", zone, whole[k]);
 	for (unsigned c = 0; c < CONSTRAINTS_MAX; c++)
 		for (size_t k = 0; k < sizeof(each) / sizeof(each[0]); k++)
 			if (!root_line(p->root, line, sizeof(line), ZONES "/%s/constraint_%u_%s", zone, c, each[k]))
-				memory_must(plan_fact(p, parse_u64(line, &v) ? pm_text(line) : pm_u64(v),
-						      "powercap.%s.constraint_%u.%s", zone, c, each[k]));
+				plan_fact(p, parse_u64(line, &v) ? pm_text(line) : pm_u64(v),
+					  "powercap.%s.constraint_%u.%s", zone, c, each[k]);
 }
 
 /* A zone with a small range is read more often: at 1,000 W and 4 times what it may be limited to. */

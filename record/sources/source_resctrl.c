@@ -107,12 +107,12 @@ static void add_all(struct look *l)
 
 static int resctrl_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct look l = { .p = p, .grid = { memory_checked(filegrid_new(p)), memory_checked(filegrid_new(p)) } };
+	struct look l = { .p = p, .grid = { filegrid_new(p), filegrid_new(p) } };
 	struct filegrid *list = NULL;
 
 	add_all(&l);
-	memory_must(filegrid_finish(l.grid[0], p, &list));
-	memory_must(filegrid_finish(l.grid[1], p, &list));
+	filegrid_finish(l.grid[0], p, &list);
+	filegrid_finish(l.grid[1], p, &list);
 	if (list)
 		return 0;
 	return plan_refused(

@@ -398,41 +398,40 @@ static int tasks_read(struct unit *u, struct cells *c)
 
 /* ---- on the writer's thread ---- */
 
-static int describe(struct plan *p, const struct stay *who, struct pm_map *attrs)
+static void describe(struct plan *p, const struct stay *who, struct pm_map *attrs)
 {
 	char text[512];
 	const char *at;
-	int err;
 
 	/* Its own name is enough: thousands of them may come and go. */
 	if (!plan_may_name(p->options, PM_INSTANCE_COMM)) {
 		snprintf(text, sizeof(text), "task-%u", who->number);
-		return pm_map_set(attrs, PM_INSTANCE_NAME, pm_text(text));
+		plan_set(attrs, PM_INSTANCE_NAME, pm_text(text));
+		return;
 	}
-	err = pm_map_set(attrs, PM_INSTANCE_COMM, pm_text(who->name));
-	if (!err && who->parent)
-		err = pm_map_set(attrs, PM_INSTANCE_PARENT, pm_u64((uint64_t)who->parent));
-	if (!err && who->parent_name[0])
-		err = pm_map_set(attrs, PM_INSTANCE_PARENT_COMM, pm_text(who->parent_name));
-	if (err || !who->pid)
-		return err;
-	err = pm_map_set(attrs, PM_INSTANCE_PID, pm_u64((uint64_t)who->pid));
-	if (!err && who->tid)
-		err = pm_map_set(attrs, PM_INSTANCE_TID, pm_u64((uint64_t)who->tid));
+	plan_set(attrs, PM_INSTANCE_COMM, pm_text(who->name));
+	if (who->parent)
+		plan_set(attrs, PM_INSTANCE_PARENT, pm_u64((uint64_t)who->parent));
+	if (who->parent_name[0])
+		plan_set(attrs, PM_INSTANCE_PARENT_COMM, pm_text(who->parent_name));
+	if (!who->pid)
+		return;
+	plan_set(attrs, PM_INSTANCE_PID, pm_u64((uint64_t)who->pid));
+	if (who->tid)
+		plan_set(attrs, PM_INSTANCE_TID, pm_u64((uint64_t)who->tid));
 	/* It may have ended by now. The path follows the second colon, and may have more. */
-	if (!err && !root_line(p->root, text, sizeof(text), "/proc/%d/cgroup", (int)who->pid) &&
-	    (at = strchr(text, ':')) && (at = strchr(at + 1, ':')))
-		err = pm_map_set(attrs, PM_INSTANCE_CGROUP, pm_text(at + 1));
-	if (!err && !who->tid && plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
+	if (!root_line(p->root, text, sizeof(text), "/proc/%d/cgroup", (int)who->pid) && (at = strchr(text, ':')) &&
+	    (at = strchr(at + 1, ':')))
+		plan_set(attrs, PM_INSTANCE_CGROUP, pm_text(at + 1));
+	if (!who->tid && plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
 		SCOPED(buf_release) struct buf b = BUF_INIT;
 		ssize_t n = root_read(p->root, &b, 4096, "/proc/%d/cmdline", (int)who->pid);
 
 		for (ssize_t i = 0; i + 1 < n; i++)
 			b.data[i] = b.data[i] ? b.data[i] : ' ';
 		if (n > 0)
-			err = pm_map_set(attrs, PM_INSTANCE_ARGUMENTS, pm_text(buf_str(&b)));
+			plan_set(attrs, PM_INSTANCE_ARGUMENTS, pm_text(buf_str(&b)));
 	}
-	return err;
 }
 
 static int64_t new_instance(struct plan *p, const struct ranking_row *row)
@@ -440,7 +439,8 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 	const struct stay *who = &((const struct row *)row)->who;
 	struct pm_instance i = { .kind = PM_TASK, .number = who->number, .cpu = PM_NONE, .added_ns = who->since_ns };
 
-	return plan_instance(p, &i, describe(p, who, &i.attrs));
+	describe(p, who, &i.attrs);
+	return plan_instance(p, &i);
 }
 
 /* ---- planning ---- */
@@ -488,23 +488,24 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 	}
 	if (err)
 		return plan_refused(p, pm_reason_errno(err), pm_remark(0), pm_remark(PM_REMARK_FILE, "/proc"));
-	if (!err && d->list.exits < 0 && !p->root->emulated)
-		err = plan_refused(p, pm_reason_errno(d->list.exits), pm_remark(exits_remedy(d->list.exits)),
-				   pm_remark(PM_REMARK_TASKS_ENDED));
+	if (d->list.exits < 0 && !p->root->emulated)
+		plan_refused(p, pm_reason_errno(d->list.exits), pm_remark(exits_remedy(d->list.exits)),
+			     pm_remark(PM_REMARK_TASKS_ENDED));
 	/* Everyone may see the first process, unless /proc hides other users' processes. */
-	if (!err && !p->root->emulated && faccessat(d->list.proc, "1/stat", R_OK, 0))
-		err = plan_refused(p, pm_reason_errno(-EPERM), pm_remark(PM_REMEDY_HIDEPID),
-				   pm_remark(PM_REMARK_TASKS_HIDDEN));
+	if (!p->root->emulated && faccessat(d->list.proc, "1/stat", R_OK, 0))
+		plan_refused(p, pm_reason_errno(-EPERM), pm_remark(PM_REMEDY_HIDEPID),
+			     pm_remark(PM_REMARK_TASKS_HIDDEN));
 	/* What is used from now on counts. */
-	if (!err)
-		err = tasks_read(&d->ranking.unit, NULL);
+	err = tasks_read(&d->ranking.unit, NULL);
 	if (err)
 		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), pm_remark(0),
 						      pm_remark(PM_REMARK_FILE, "/proc")) :
 					 err;
 	ranking_plan(&d->ranking, p, cell_key, CELLS, false);
 	d->thread_ranking.own_group = d->ranking.own_group;
-	return d->list.threads ? ranking_counters(&d->thread_ranking, p) : 0;
+	if (d->list.threads)
+		ranking_counters(&d->thread_ranking, p);
+	return 0;
 }
 
 static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)

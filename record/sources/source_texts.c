@@ -7,13 +7,7 @@
 #include "common/memory.h"
 #include "common/parse.h"
 #include "record/plan/plan.h"
-#include "record/sources/source_stat.h"
 #include "record/sources/textfile.h"
-
-struct system_text {
-	struct textsource text;   /* first */
-	_Atomic uint64_t *stolen; /* owned; by CPU index; NULL: not of stat */
-};
 
 /* ---- a key and a number a line ---- */
 
@@ -53,16 +47,15 @@ static bool learn_keys(struct textsource *t, struct plan *p)
 		if (!row)
 			continue;
 		member_part(clean, sizeof(clean), part, strlen(part));
-		memory_must(textsource_cell(t, member_counter(p, row, &(struct member){ .part = clean }),
-					    p->system_instance, t->n_single++));
-		memory_must(textfile_add(&t->file, c.label, c.label_len, tag));
+		textsource_cell(t, member_counter(p, row, &(struct member){ .part = clean }), p->system_instance,
+				t->n_single++);
+		textfile_add(&t->file, c.label, c.label_len, tag);
 	}
 	return true;
 }
 
 /* ---- a CPU and its numbers a line ---- */
 
-#define STOLEN  7      /* its column: user, nice, system, idle, iowait, irq, softirq, steal */
 #define CPU_KEY "cpu." /* how the keys of the per-CPU rows of /proc/stat begin */
 
 /* Versions of /proc/schedstat whose cpu lines have these nine columns; they differ in the domain lines. */
@@ -80,7 +73,7 @@ static void learn_cpus(struct textsource *t, uint32_t *next, uint32_t end)
 	for (; *next < end; ++*next) {
 		int len = snprintf(label, sizeof(label), "cpu%u", t->cpu[*next]);
 
-		memory_must(textfile_add(&t->file, label, (size_t)len, *next));
+		textfile_add(&t->file, label, (size_t)len, *next);
 	}
 }
 
@@ -102,7 +95,7 @@ static void learn_lines(struct textsource *t, const struct catalog_counter *sing
 		for (uint32_t k = 0; k < t->n_single; k++)
 			if (strlen(single[k].key) == c.label_len && !memcmp(single[k].key, c.label, c.label_len))
 				tag = TEXTFILE_SINGLE + k;
-		memory_must(textfile_add(&t->file, c.label, c.label_len, tag));
+		textfile_add(&t->file, c.label, c.label_len, tag);
 	}
 	learn_cpus(t, &next, t->n_cpus);
 }
@@ -119,7 +112,7 @@ static void expect_cpus(struct textsource *t, const struct plan *p, uint32_t n_c
 static void expect_column(struct textsource *t, struct plan *p, const struct catalog_counter *row, uint32_t k,
 			  uint64_t column)
 {
-	t->id[k] = (uint32_t)memory_must(plan_counter(p, row));
+	t->id[k] = (uint32_t)plan_counter(p, row);
 	t->column[column] = k * t->n_cpus;
 }
 
@@ -143,34 +136,10 @@ static bool learn_stat(struct textsource *t, struct plan *p)
 	t->n_single = (uint32_t)n - n_cpu_rows;
 	for (uint32_t k = 0; k < n; k++)
 		if (k >= n_cpu_rows)
-			memory_must(textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k - n_cpu_rows));
+			textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k - n_cpu_rows);
 		else if (!there || k < there)
 			expect_column(t, p, &row[k], k, k);
-	((struct system_text *)t)->stolen = memory_new(t->n_cpus, sizeof(uint64_t));
 	learn_lines(t, row + n_cpu_rows);
-	return true;
-}
-
-static int stat_refresh(struct textsource *t)
-{
-	_Atomic uint64_t *stolen = ((struct system_text *)t)->stolen;
-	uint32_t first = t->n_single + STOLEN * t->n_cpus;
-	int err = textsource_refresh(t);
-
-	for (uint32_t i = 0; i < t->n_cpus && !err; i++)
-		if (t->status[first + i] == PM_OK)
-			atomic_store_explicit(&stolen[i], t->value[first + i], memory_order_relaxed);
-	return err;
-}
-
-bool stat_stolen(const struct source *s, uint32_t index, uint32_t *cpu, uint64_t *stolen)
-{
-	const struct system_text *d = s->data;
-
-	if (!d || !d->stolen || index >= d->text.n_cpus)
-		return false;
-	*cpu = d->text.cpu[index];
-	*stolen = atomic_load_explicit(&d->stolen[index], memory_order_relaxed);
 	return true;
 }
 
@@ -223,9 +192,9 @@ static bool learn_softirqs(struct textsource *t, struct plan *p)
 		textfile_name(&t->file, &c, shown, sizeof(shown));
 		member_part(part, sizeof(part), shown, strlen(shown));
 		memory_room(&t->id, t->n_ids, sizeof(*t->id));
-		t->id[t->n_ids] = (uint32_t)memory_must(member_counter(
-			p, row, &(struct member){ .part = part, .shown = shown, .family = "softirqs.vec" }));
-		memory_must(textfile_add(&t->file, c.label, c.label_len, t->n_ids++));
+		t->id[t->n_ids] = (uint32_t)member_counter(
+			p, row, &(struct member){ .part = part, .shown = shown, .family = "softirqs.vec" });
+		textfile_add(&t->file, c.label, c.label_len, t->n_ids++);
 	}
 	if (err)
 		plan_refused(p, PM_REASON_FORMAT, pm_remark(0), pm_remark(PM_REMARK_FILE, "/proc/softirqs"));
@@ -262,11 +231,11 @@ static bool learn_tcp(struct textsource *t, struct plan *p)
 	t->notice = take_names;
 	t->column = memory_new(NAMES_MOST, sizeof(*t->column));
 	/* The second line of that name has the numbers. */
-	memory_must(textfile_add(&t->file, "Tcp", 3, TEXTFILE_IDLE));
-	memory_must(textfile_add(&t->file, "Tcp", 3, 0));
+	textfile_add(&t->file, "Tcp", 3, TEXTFILE_IDLE);
+	textfile_add(&t->file, "Tcp", 3, 0);
 	for (uint32_t k = 0; k < n; k++)
-		memory_must(textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k));
-	memory_must(textsource_resize(t, (uint32_t)n));
+		textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k);
+	textsource_resize(t, (uint32_t)n);
 	return true;
 }
 
@@ -287,7 +256,7 @@ static const struct text {
 	uint16_t single, row, number; /* why what is absent is missing */
 } texts[] = {
 	/* clang-format off */
-	{ "stat", "/proc/stat", 0, learn_stat, stat_refresh, PM_REASON_FORMAT, PM_REASON_OFFLINE, PM_REASON_NOT_SUPPORTED },
+	{ "stat", "/proc/stat", 0, learn_stat, textsource_refresh, PM_REASON_FORMAT, PM_REASON_OFFLINE, PM_REASON_NOT_SUPPORTED },
 	{ "schedstat", "/proc/schedstat", PM_REMEDY_SCHEDSTATS, learn_schedstat, textsource_refresh,
 	  0, PM_REASON_OFFLINE, PM_REASON_NOT_SUPPORTED },
 	{ "softirqs", "/proc/softirqs", 0, learn_softirqs, textsource_refresh, 0, PM_REASON_OFFLINE, PM_REASON_FORMAT },
@@ -304,7 +273,7 @@ static int text_plan(struct source *s, struct plan *p, struct error *e)
 
 	while (strcmp(text->source, s->ops->name))
 		text++;
-	t = textsource_new(s, p, sizeof(struct system_text), text->path, text->remedy);
+	t = textsource_new(s, p, sizeof(*t), text->path, text->remedy);
 	if (!t)
 		return 0;
 	t->refresh = text->refresh;
@@ -316,12 +285,6 @@ static int text_plan(struct source *s, struct plan *p, struct error *e)
 	else
 		source_release(s);
 	return 0;
-}
-
-static void text_release(struct source *s)
-{
-	free(((struct system_text *)s->data)->stolen);
-	textsource_release(s);
 }
 
 /* ---- pressure ---- */
@@ -396,7 +359,7 @@ static int pressure_plan(struct source *s, struct plan *p, struct error *e)
 					      first == -EOPNOTSUPP ? PM_REMEDY_PSI_ON :
 								     0),
 				    pm_remark(PM_REMARK_FILE, "/proc/pressure"));
-	memory_must(textsource_resize(&d->text, RESOURCES * KINDS));
+	textsource_resize(&d->text, RESOURCES * KINDS);
 	first = pressure_refresh(&d->text);
 	for (uint32_t slot = 0; slot < RESOURCES * KINDS && !first; slot++) {
 		const char *what = resource[slot / KINDS], *kind = kind_name[slot % KINDS];
@@ -405,12 +368,14 @@ static int pressure_plan(struct source *s, struct plan *p, struct error *e)
 		snprintf(path, sizeof(path), "%s.%s", what, kind);
 		row = catalog_find("pressure", path);
 		if (row && d->text.status[slot] == PM_OK)
-			memory_must(textsource_cell(&d->text, plan_counter(p, row), p->system_instance, slot));
+			textsource_cell(&d->text, plan_counter(p, row), p->system_instance, slot);
 		else if (row && d->file[slot / KINDS].fd >= 0)
 			plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
 				     pm_remark(PM_REMARK_PRESSURE_LINE, what, kind));
 	}
-	return first ? first : textsource_unit(&d->text, p, 0);
+	if (!first)
+		textsource_unit(&d->text, p, 0);
+	return first;
 }
 
 static void pressure_release(struct source *s)
@@ -425,7 +390,7 @@ static void pressure_release(struct source *s)
 /* clang-format off */
 #define TEXT(name_, help_, update_) \
 	const struct source_ops source_##name_ = { \
-		.name = #name_, .help = help_, .plan = text_plan, .update = update_, .release = text_release }
+		.name = #name_, .help = help_, .plan = text_plan, .update = update_, .release = textsource_release }
 /* clang-format on */
 
 TEXT(stat, "CPU time by kind, context switches and tasks (/proc/stat)", textsource_update);

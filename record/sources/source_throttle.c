@@ -61,30 +61,28 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 	static const enum pm_kind kinds[] = { PM_CPU, PM_PACKAGE };
 	struct filegrid *grids = NULL;
 	uint64_t there = rows_there(p);
-	int err = 0;
 
 	/* One matrix of CPUs and one of packages. */
-	for (size_t k = 0; k < 2 && !err; k++) {
-		struct filegrid *g = memory_checked(filegrid_new(p));
+	for (size_t k = 0; k < 2; k++) {
+		struct filegrid *g = filegrid_new(p);
 		SCOPED(cpulist_release) struct cpulist seen = { 0 };
 
 		for (size_t i = 0; i < p->cpus.n; i++)
 			add_cpu(g, p, p->cpus.cpu[i], kinds[k], &seen, there);
-		err = filegrid_finish(g, p, &grids);
+		filegrid_finish(g, p, &grids);
 	}
 	s->data = grids;
-	if (err || grids)
-		return err;
+	if (grids)
+		return 0;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0),
 			    pm_remark(PM_REMARK_FILE, "/sys/devices/system/cpu/cpuN/thermal_throttle"));
 }
 
 /* A CPU that was offline is read again when it is back. */
-static int throttle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+static void throttle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	if (cpu != PM_NONE)
 		filegrid_cpu(s->data, cpu, online);
-	return 0;
 }
 
 const struct source_ops source_throttle = {

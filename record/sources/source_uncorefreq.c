@@ -23,7 +23,7 @@ static void config(struct plan *p, const char *name)
 
 	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]); k++)
 		if (!root_u64(p->root, &v, FOLDER "/%s/%s", name, file[k]))
-			memory_must(plan_fact(p, pm_u64(v), "uncorefreq.%s.%s", name, file[k]));
+			plan_fact(p, pm_u64(v), "uncorefreq.%s.%s", name, file[k]);
 }
 
 /* "package_01_die_00": the package, or the die if the package has others. */

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/memory.h"
 #include "record/plan/plan.h"
 
@@ -66,14 +65,10 @@ int textfile_read(struct textfile *t)
 int textfile_grow(struct textfile *t)
 {
 	size_t size = t->size ? t->size : SMALLEST_BUFFER;
-	char *grown;
 	int err;
 
 	for (;; size *= 2) {
-		grown = realloc(t->data, size);
-		if (!grown)
-			return -ENOMEM;
-		t->data = grown;
+		t->data = memory_resize(t->data, size, 1);
 		t->size = size;
 		err = textfile_read(t);
 		if (err && err != -EFBIG)
@@ -89,23 +84,19 @@ static bool has_label(const struct textfile_line *line, const char *label, uint3
 	return line->len == len && !memcmp(line->label, label, len);
 }
 
-int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag)
+void textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag)
 {
 	struct textfile_line *line;
 
-	if (array_room(&t->line, t->n_lines, sizeof(*t->line)))
-		return -ENOMEM;
+	memory_room(&t->line, t->n_lines, sizeof(*t->line));
 	line = &t->line[t->n_lines];
 	*line = (struct textfile_line){
 		.len = (uint32_t)len, .tag = tag, .follow = t->n_lines + 1, .twin = t->n_lines, .walk = t->walk
 	};
-	line->label = strndup(label, len);
-	if (!line->label)
-		return -ENOMEM;
+	line->label = memory_checked(strndup(label, len));
 	while (line->twin-- && !has_label(&t->line[line->twin], label, line->len))
 		;
 	t->n_lines++;
-	return 0;
 }
 
 struct textcursor textfile_begin(struct textfile *t)
@@ -237,34 +228,23 @@ struct textunit {
 	} cell[];
 };
 
-int textsource_resize(struct textsource *t, uint32_t n)
+void textsource_resize(struct textsource *t, uint32_t n)
 {
-	uint64_t *value = reallocarray(t->value, n + 1ul, sizeof(*value));
-	uint16_t *status;
-
-	if (!value)
-		return -ENOMEM;
-	t->value = value;
-	status = reallocarray(t->status, n + 1ul, sizeof(*status));
-	if (!status)
-		return -ENOMEM;
-	t->status = status;
+	t->value = memory_resize(t->value, n, sizeof(*t->value));
+	t->status = memory_resize(t->status, n, sizeof(*t->status));
 	for (uint32_t i = t->n; i < n; i++) {
-		value[i] = 0;
-		status[i] = PM_REASON_FORMAT;
+		t->value[i] = 0;
+		t->status[i] = PM_REASON_FORMAT;
 	}
 	t->n = n;
-	return 0;
 }
 
-int textsource_cell(struct textsource *t, int64_t counter, int64_t instance, uint32_t slot)
+void textsource_cell(struct textsource *t, int64_t counter, int64_t instance, uint32_t slot)
 {
 	if (counter < 0 || instance < 0)
-		return (int)(counter < 0 ? counter : instance);
-	if (array_room(&t->cell, t->n_cells, sizeof(*t->cell)))
-		return -ENOMEM;
+		return;
+	memory_room(&t->cell, t->n_cells, sizeof(*t->cell));
 	t->cell[t->n_cells++] = (struct textcell){ (uint32_t)counter, (uint32_t)instance, slot };
-	return 0;
 }
 
 /* Takes the numbers of a row. */
@@ -362,31 +342,30 @@ static uint64_t most_of(const struct pm_counter *c)
 	return c->semantics == PM_GAUGE ? (UINT64_MAX >> (64 - c->width) >> 1) / c->scale.num : UINT64_MAX - 1;
 }
 
-int textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_ns)
+void textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_ns)
 {
 	uint32_t n = t->n_cells;
-	SCOPED(scoped_free) uint32_t *id = calloc(2 * n + 1, sizeof(*id));
-	struct textunit *u = malloc(sizeof(*u) + n * sizeof(u->cell[0]));
+	SCOPED(scoped_free) uint32_t *id = memory_new(2 * n, sizeof(*id));
+	struct textunit *u = memory_new(1, sizeof(*u) + n * sizeof(u->cell[0]));
 	struct pm_group g = { .source = (char *)p->source->ops->name,
 			      .flags = PM_GROUP_LIST,
 			      .counter = id,
 			      .n_counters = n,
 			      .instance = id + n,
 			      .n_instances = n };
-	int64_t group = id && u ? 0 : -ENOMEM;
+	int64_t group;
 
-	for (uint32_t i = 0; i < n && !group; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		g.counter[i] = t->cell[i].counter;
 		g.instance[i] = t->cell[i].instance;
 		u->cell[i].slot = t->cell[i].slot;
 		u->cell[i].most = most_of(pm_model_counter(p->model, t->cell[i].counter));
 	}
-	if (!group && n)
-		group = pm_model_add_group(p->model, &g);
+	group = n ? plan_group(p, &g) : 0;
 	t->n_cells = 0;
 	if (group <= 0) {
 		free(u);
-		return (int)group;
+		return;
 	}
 	u->unit = (struct unit){ .group = (uint32_t)group,
 				 .cpu = PM_NONE,
@@ -397,7 +376,6 @@ int textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_ns
 	u->refreshes = !t->has_reader;
 	t->has_reader = true;
 	plan_add_unit(p, &u->unit);
-	return 0;
 }
 
 void *textsource_new(struct source *s, struct plan *p, size_t size, const char *path, unsigned remedy)
@@ -407,8 +385,8 @@ void *textsource_new(struct source *s, struct plan *p, size_t size, const char *
 
 	if (err) {
 		free(t);
-		memory_must(plan_refused(p, pm_reason_errno(err), pm_remark(err == -ENOENT ? remedy : 0),
-					 pm_remark(PM_REMARK_FILE, path)));
+		plan_refused(p, pm_reason_errno(err), pm_remark(err == -ENOENT ? remedy : 0),
+			     pm_remark(PM_REMARK_FILE, path));
 		return NULL;
 	}
 	t->refresh = textsource_refresh;
@@ -439,8 +417,7 @@ void textsource_cpus(struct textsource *t, const struct plan *p, uint32_t n_colu
 	uint32_t words = 0;
 
 	/* What could be added later counts, too: some have a column for it from the start. */
-	if (root_cpulist(p->root, &cpus, "/sys/devices/system/cpu/possible") == -ENOMEM)
-		memory_ends(ENOMEM);
+	(void)root_cpulist(p->root, &cpus, "/sys/devices/system/cpu/possible");
 	for (uint32_t i = 0; i < topology->n; i++)
 		memory_must(cpulist_add(&cpus, topology->cpu[i].cpu));
 	t->cpu = cpus.cpu;
@@ -519,16 +496,14 @@ int textsource_begin(struct textsource *t, struct textcursor *c, bool *changed)
 	return err;
 }
 
-static int cpu_cells(struct textsource *t, struct plan *p, uint32_t index)
+static void cpu_cells(struct textsource *t, struct plan *p, uint32_t index)
 {
 	int64_t instance = plan_cpu_instance(p, t->cpu[index]);
-	int err = 0;
 
-	for (uint32_t k = 0; k < t->n_ids && !err; k++)
+	for (uint32_t k = 0; k < t->n_ids; k++)
 		if (t->id[k])
-			err = textsource_cell(t, t->id[k], instance, t->n_single + k * t->n_cpus + index);
+			textsource_cell(t, t->id[k], instance, t->n_single + k * t->n_cpus + index);
 	t->planned[index] = true;
-	return err;
 }
 
 static int by_slot(const void *a, const void *b)
@@ -544,30 +519,28 @@ void textsource_plan(struct textsource *t, struct plan *p)
 		uint32_t index = textsource_index(t, p->cpus.cpu[i]);
 
 		if (index != UINT32_MAX)
-			memory_must(cpu_cells(t, p, index));
+			cpu_cells(t, p, index);
 	}
 	/* Counter by counter, so that neighbours are numbers of one kind. */
 	if (t->n_cells)
 		qsort(t->cell, t->n_cells, sizeof(*t->cell), by_slot);
 	if (t->n < t->n_single + t->n_ids * t->n_cpus)
-		memory_must(textsource_resize(t, t->n_single + t->n_ids * t->n_cpus));
-	memory_must(textsource_unit(t, p, 0));
+		textsource_resize(t, t->n_single + t->n_ids * t->n_cpus);
+	textsource_unit(t, p, 0);
 }
 
-int textsource_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+void textsource_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct textsource *t = s->data;
 	uint32_t index;
-	int err;
 
-	if (!t || !online)
-		return 0;
+	if (!online)
+		return;
 	/* The text may be much longer now; if it cannot be read, its readings say so. */
-	if (textfile_grow(&t->file) == -ENOMEM)
-		return -ENOMEM;
+	(void)textfile_grow(&t->file);
 	index = textsource_index(t, cpu);
 	if (index == UINT32_MAX || t->planned[index] || !plan_wants_cpu(p, cpu))
-		return 0;
-	err = cpu_cells(t, p, index);
-	return err ? err : textsource_unit(t, p, 0);
+		return;
+	cpu_cells(t, p, index);
+	textsource_unit(t, p, 0);
 }

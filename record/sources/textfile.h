@@ -45,8 +45,8 @@ int textfile_read(struct textfile *t);
 /* Reads into a buffer that is large enough. */
 int textfile_grow(struct textfile *t);
 
-/* Makes a label known; lines are best added in the order of the file. 0 or -ENOMEM. */
-int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag);
+/* Makes a label known; lines are best added in the order of the file. */
+void textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag);
 
 /* Walks the text that was read last. */
 struct textcursor {
@@ -144,14 +144,12 @@ void *textsource_new(struct source *s, struct plan *p, size_t size, const char *
 void textsource_release(struct source *s);
 /* The usual refresh(). */
 int textsource_refresh(struct textsource *t);
-/* Grows to n slots; new ones are 0 and PM_REASON_FORMAT. 0 or -ENOMEM. */
-int textsource_resize(struct textsource *t, uint32_t n);
-/* A cell for the next unit. `counter` and `instance` are ids, or the -errno of making them, which it returns. 0 or
- * -errno. */
-int textsource_cell(struct textsource *t, int64_t counter, int64_t instance, uint32_t slot);
-/* Adds a LIST group of the cells that no unit has yet, and the unit that fills it. Without cells nothing is added. 0
- * or -errno. */
-int textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_ns);
+/* Grows to n slots; new ones are 0 and PM_REASON_FORMAT. */
+void textsource_resize(struct textsource *t, uint32_t n);
+/* A cell for the next unit. `counter` and `instance` are ids; below 0 there is no room for one, and no cell. */
+void textsource_cell(struct textsource *t, int64_t counter, int64_t instance, uint32_t slot);
+/* Adds a LIST group of the cells that no unit has yet, and the unit that fills it. Without cells nothing is added. */
+void textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_ns);
 
 /* Looks which CPUs there may be, and makes columns of which none is recorded yet. Only for plan(). */
 void textsource_cpus(struct textsource *t, const struct plan *p, uint32_t n_columns);
@@ -164,5 +162,5 @@ bool textcursor_cpu(const struct textcursor *c, uint32_t *cpu);
 int textsource_begin(struct textsource *t, struct textcursor *c, bool *changed);
 /* Adds one group with the cells so far and those of the CPUs of the plan for each id. Only for plan(). */
 void textsource_plan(struct textsource *t, struct plan *p);
-/* update() of such sources, whose data may be NULL: a CPU gets its cells when it comes online for the first time. */
-int textsource_update(struct source *s, struct plan *p, uint32_t cpu, bool online);
+/* update() of such sources: a CPU gets its cells when it comes online for the first time. */
+void textsource_update(struct source *s, struct plan *p, uint32_t cpu, bool online);

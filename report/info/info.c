@@ -405,27 +405,16 @@ static void cost(struct report *p)
 	why_lost(p, lost > stolen ? lost - stolen : 0, dropped, seconds);
 }
 
-/* Who read perf events of CPUs, and why. */
+/* Perf events of CPUs that no reader read. */
 static void sampling(struct report *p)
 {
-	/* The measured cost of a tick of all groups on a CPU, either way. */
-	uint64_t kernel = info_number(p->m, "pmrec.sampling.kernel_ns");
-	uint64_t reader = info_number(p->m, "pmrec.sampling.reader_ns"), n = info_number(p->m, "pmrec.sampled");
-	uint64_t stood_in = info_number(p->m, "pmrec.cost.stood_in");
+	uint64_t n = info_number(p->m, "pmrec.sampled"), stood_in = info_number(p->m, "pmrec.cost.stood_in");
 
-	if (!n && !kernel)
+	if (!n)
 		return;
 	buf_clear(&p->cell);
-	if (n)
-		buf_printf(&p->cell, "%llu groups of perf events, each on a CPU", (unsigned long long)n);
-	if (kernel) {
-		buf_addstr(&p->cell, n ? "; a tick costs " : "no perf events: a tick costs ");
-		say_ns(&p->cell, kernel);
-		buf_addstr(&p->cell, " in the kernel, ");
-		say_ns(&p->cell, reader);
-		buf_addstr(&p->cell, " in a reader");
-	}
-	if (n && stood_in)
+	buf_printf(&p->cell, "%llu groups of perf events, each on a CPU", (unsigned long long)n);
+	if (stood_in)
 		buf_printf(&p->cell, "; %llu sample%s did not come and were read", (unsigned long long)stood_in,
 			   plural(stood_in));
 	say_cell(p, "sampled by the kernel");

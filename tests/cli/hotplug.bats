@@ -44,7 +44,7 @@ teardown() {
 }
 
 @test "events of a CPU that is away have no value, not the one before, and go on when it is back" {
-	"$bin/pmrec" --quiet --sources=perf -a -e cpu-clock,user_time,num_cpus_online -i 0.1 -n 45 -o cpu.pmr &
+	"$bin/pmrec" --quiet --sources=perf -a -e cpu-clock,user_time -i 0.1 -n 45 -o cpu.pmr &
 	recorder=$!
 	sleep 1
 	echo 0 >"$switch"
@@ -58,10 +58,6 @@ teardown() {
 	[ "$(grep -o ' value=[0-9]*' values | uniq -d | wc -l)" = 0 ]
 	# On a busy machine a reading may be missed.
 	grep -v status=missed values | tail -1 | grep status=ok || { tail -5 values; return 1; }
-	"$bin/pmrep" dump cpu.pmr | grep '^value counter=tool/num_cpus_online/' | grep -oE ' value=[0-9]+' | uniq |
-		tr -dc '0-9\n' >online
-	now=$(getconf _NPROCESSORS_ONLN)
-	printf '%s\n' "$now" $((now - 1)) "$now" | cmp - online
 }
 
 @test "a CPU that is back is read again at once, not a second later" {

@@ -80,7 +80,7 @@ static const struct event_view hybrid = { .pmu = hybrid_pmus, .n_pmus = COUNT(hy
 
 static int set_up(void **state)
 {
-	return event_tool_pmu(&machine_pmus[COUNT(machine_pmus) - 1], false);
+	return event_tool_pmu(&machine_pmus[COUNT(machine_pmus) - 1]);
 }
 
 static int tear_down(void **state)
@@ -235,17 +235,10 @@ static const struct sentence rows[] = {
 	{ "uncore_box*/event=1/", 2, { { 20, { 1 } }, { 21, { 1 } } } },
 	{ "uncore_box*/number=9/", 1, { { 22, { 9 } } } },
 	/* tool events */
-	{ "duration_time,user_time,system_time,has_pmem", 4,
-	  { { EVENT_TYPE_TOOL, { 1 } }, { EVENT_TYPE_TOOL, { 2 } }, { EVENT_TYPE_TOOL, { 3 } },
-	    { EVENT_TYPE_TOOL, { 4 } } } },
-	{ "num_cores,num_cpus,num_cpus_online,num_dies", 4,
-	  { { EVENT_TYPE_TOOL, { 5 } }, { EVENT_TYPE_TOOL, { 6 } }, { EVENT_TYPE_TOOL, { 7 } },
-	    { EVENT_TYPE_TOOL, { 8 } } } },
-	{ "num_packages,smt_on,system_tsc_freq,core_wide", 4,
-	  { { EVENT_TYPE_TOOL, { 9 } }, { EVENT_TYPE_TOOL, { 11 } }, { EVENT_TYPE_TOOL, { 12 } },
-	    { EVENT_TYPE_TOOL, { 13 } } } },
-	{ "target_cpu,tool/duration_time/,tool/smt_on,name=s/", 3,
-	  { { EVENT_TYPE_TOOL, { 14 } }, { EVENT_TYPE_TOOL, { 1 } }, { EVENT_TYPE_TOOL, { 11 } } } },
+	{ "duration_time,user_time,system_time", 3,
+	  { { EVENT_TYPE_TOOL, { 1 } }, { EVENT_TYPE_TOOL, { 2 } }, { EVENT_TYPE_TOOL, { 3 } } } },
+	{ "tool/duration_time/,tool/user_time,name=s/", 2,
+	  { { EVENT_TYPE_TOOL, { 1 } }, { EVENT_TYPE_TOOL, { 2 } } } },
 	{ "slots", 1, { { RAW, { 0x400 } } } }, /* on x86 that is the CPU's */
 };
 /* clang-format on */
@@ -348,7 +341,7 @@ static void test_errors(void **state)
 		{ "cs,duration_tim",
 		  "column 4: there is no event \"duration_tim\"; did you mean \"duration_time\"?" },
 		{ "inst_retired.ayn", "did you mean \"inst_retired.any\"?" },
-		{ "tool/num_cpu/", "column 6: tool has no term or event \"num_cpu\"; did you mean \"num_cpus\"?" },
+		{ "tool/user_tim/", "column 6: tool has no term or event \"user_tim\"; did you mean \"user_time\"?" },
 		{ "cpu/event=1,umsk=1/", "column 13: cpu has no term or event \"umsk\"; did you mean \"umask\"?" },
 		{ "inst_retired.any/umsk=1/", "column 18" },
 		{ "uncore_box*/nothing=1/", "has no term or event \"nothing\"" },
@@ -379,7 +372,7 @@ static void test_facts_beside_the_words(void **state)
 {
 	struct event_set set = resolve(&machine, "cpu/event=1,percore,no-inherit,metric-id=m,name='a:b,c=d/e'/,"
 						 "cpu/event=1,inherit/,uncore_box_10/temp/,reads,duration_time,"
-						 "num_cpus,top{cycles,cs}:W");
+						 "user_time,top{cycles,cs}:W");
 
 	assert_true(set.event[0].percore);
 	assert_int_equal(set.event[0].inherit, 0);
@@ -393,7 +386,6 @@ static void test_facts_beside_the_words(void **state)
 	assert_int_equal(set.event[3].wildcard, set.event[4].wildcard);
 	assert_string_equal(set.event[5].unit, "ns");
 	assert_false(set.event[5].snapshot || set.event[5].core || set.event[5].uncore);
-	assert_true(set.event[6].snapshot);
 	assert_string_equal(set.event[7].group_name, "top");
 	event_set_release(&set);
 }

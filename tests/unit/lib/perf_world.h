@@ -8,12 +8,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "record/plan/plan.h"
 #include "record/host/perf_open.h"
-#include "record/plan/source.h"
+#include "record/perf/source_perf.h"
 #include "tests/unit/lib/test.h"
-
-extern const struct source_ops source_perf;
 
 struct world {
 	struct record_options options;
@@ -28,7 +25,7 @@ struct world {
 
 static inline void world_begin(struct world *w, const char *root)
 {
-	assert_int_equal(root_init(&w->root, root), 0);
+	root_init(&w->root, root);
 	pm_model_init(&w->model);
 	if (plan_init(&w->plan, &w->options, &w->root, &w->model, &w->e))
 		fail_msg("%s", w->e.text);

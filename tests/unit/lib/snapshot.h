@@ -131,7 +131,7 @@ static inline struct source *named(const char *name)
 static inline void update(const char *name, uint32_t cpu, bool online)
 {
 	here.plan.source = named(name);
-	assert_int_equal(here.plan.source->ops->update(here.plan.source, &here.plan, cpu, online), 0);
+	here.plan.source->ops->update(here.plan.source, &here.plan, cpu, online);
 	here.plan.source = NULL;
 }
 

@@ -240,7 +240,7 @@ static void update(uint32_t cpu, bool online)
 	for (size_t i = 0; i < here.n_sources; i++)
 		if (here.source[i].wanted) {
 			here.plan.source = &here.source[i];
-			assert_int_equal(here.source[i].ops->update(&here.source[i], &here.plan, cpu, online), 0);
+			here.source[i].ops->update(&here.source[i], &here.plan, cpu, online);
 		}
 }
 

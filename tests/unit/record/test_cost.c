@@ -27,8 +27,8 @@ static void begin(struct fixture *f, unsigned from_0, unsigned from_3)
 	*f = (struct fixture){ 0 };
 	sysroot_make(f->dir, NULL);
 	host_took(f, from_0, from_3);
-	assert_int_equal(root_init(&f->root, f->dir), 0);
-	cost_begin(&f->cost, &f->root, NULL);
+	root_init(&f->root, f->dir);
+	cost_begin(&f->cost, &f->root);
 }
 
 static void end(struct fixture *f)
@@ -117,8 +117,8 @@ static void who_never_stole_is_not_asked(void **state)
 	/* Without the file nothing was stolen. */
 	*(&f) = (struct fixture){ 0 };
 	sysroot_make(f.dir, NULL);
-	assert_int_equal(root_init(&f.root, f.dir), 0);
-	cost_begin(&f.cost, &f.root, NULL);
+	root_init(&f.root, f.dir);
+	cost_begin(&f.cost, &f.root);
 	look(&f, 3, 10 * MS);
 	assert_int_equal(f.cost.stolen_ns, 0);
 	end(&f);
@@ -136,64 +136,18 @@ static void a_quota_above_holds_back_too(void **state)
 	cost_release(&f.cost);
 	sysroot_put(f.dir, "/proc/self/cgroup", "9:cpuset:/z\n4:cpu,cpuacct:/a\n0::/pod.slice/x:y.scope\n");
 	sysroot_put(f.dir, "/sys/fs/cgroup/pod.slice/x:y.scope/cpu.stat", "nr_throttled 2\nthrottled_usec 7\n");
-	cost_begin(&f.cost, &f.root, NULL);
+	cost_begin(&f.cost, &f.root);
 	assert_int_equal(f.cost.throttled_ns, 7000);
 	cost_release(&f.cost);
 	sysroot_put(f.dir, above, "usage_usec 90\nnr_throttled 2\nthrottled_usec 9\nnr_bursts 0\n");
-	cost_begin(&f.cost, &f.root, NULL);
+	cost_begin(&f.cost, &f.root);
 	assert_int_equal(f.cost.throttled_ns, 9000);
 	cost_release(&f.cost);
 	sysroot_put(f.dir, old, "nr_periods 4\nnr_throttled 3\nthrottled_time 258925281\nnr_bursts 0\n");
-	cost_begin(&f.cost, &f.root, NULL);
+	cost_begin(&f.cost, &f.root);
 	assert_int_equal(f.cost.throttled_ns, 258925281);
 	end(&f);
 }
 
-/* Where source stat reads the file, its readings are taken; a 0 is one that has not been made. */
-static void what_is_read_anyway_is_not_read_again(void **state)
-{
-	struct planned p = { .options = { .privacy = (char *)"default" } };
-	struct fixture f = { 0 };
-	struct error e = { 0 };
-	bool missing;
-
-	if (sysconf(_SC_CLK_TCK) != 100)
-		skip();
-	sysroot_make(p.dir, NULL);
-	memcpy(f.dir, p.dir, sizeof(f.dir));
-	host_took(&f, 100, 7);
-	sysroot_put(p.dir, "/sys/devices/system/cpu/online", "0,3\n");
-	planned_begin(&p, NULL, "stat");
-	assert_int_equal(plan_sources(&p.plan, p.source, p.n_sources, &e), 0);
-	for (size_t i = 0; i < p.n_sources; i++)
-		if (p.source[i].wanted)
-			cost_begin(&f.cost, &p.root, &p.source[i]);
-	assert_non_null(f.cost.from);
-	assert_null(f.cost.stat.data);
-	look(&f, 1, 10 * MS);
-	assert_int_equal(f.cost.stolen_ns, 0);
-	host_took(&f, 104, 10);
-	look(&f, 1, 10 * MS);
-	assert_int_equal(f.cost.stolen_ns, 0);
-	for (struct unit *u = p.plan.units; u; u = u->next) {
-		uint64_t v[64];
-		uint16_t status[64] = { 0 };
-		const struct pm_group *g = pm_model_group(&p.model, u->group);
-		bool whole = g->flags & (PM_GROUP_LIST | PM_GROUP_SHARED_TIME);
-		struct cells c = { .v = v,
-				   .status = status,
-				   .step = 1,
-				   .any_missing = &missing,
-				   .n = whole ? pm_group_values(g) : g->n_counters };
-
-		assert_in_range(c.n, 1, 64);
-		assert_int_equal(u->read(u, &c), 0);
-	}
-	look(&f, 1, 10 * MS);
-	assert_int_equal(f.cost.stolen_ns, 40 * MS);
-	cost_release(&f.cost);
-	planned_end(&p);
-}
-
 UNIT_TESTS(cmocka_unit_test(the_most_of_one_cpu_counts), cmocka_unit_test(who_never_stole_is_not_asked),
-	   cmocka_unit_test(a_quota_above_holds_back_too), cmocka_unit_test(what_is_read_anyway_is_not_read_again))
+	   cmocka_unit_test(a_quota_above_holds_back_too))

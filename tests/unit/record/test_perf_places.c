@@ -59,7 +59,7 @@ static void begin(struct fixture *f, const char *online, const char *a, const ch
 	assert_non_null(f->s);
 	f->w->source.data = f->s;
 	f->s->ends = f->s->follow.epoll = -1;
-	assert_int_equal(perf_pmus_read(&f->s->pmus, &f->w->root), 0);
+	perf_pmus_read(&f->s->pmus, &f->w->root);
 }
 
 /* -C; the CPUs that are left of it. */
@@ -79,9 +79,9 @@ static void settle(struct fixture *f)
 static void open_all(struct fixture *f)
 {
 	settle(f);
-	assert_int_equal(perf_counters_add(f->s, &f->w->plan), 0);
+	perf_counters_add(f->s, &f->w->plan);
 	for (uint32_t i = 0; i < f->s->n_groups; i++)
-		assert_int_equal(perf_rows_open(f->s, &f->w->plan, f->s->group[i]), 0);
+		perf_rows_open(f->s, &f->w->plan, f->s->group[i]);
 	perf_held_close(f->s);
 	n_opened = n_told = 0;
 }
@@ -155,7 +155,7 @@ static void what_has_no_cpu_says_why(void **state)
 	begin(&f, "0-3", "cpu_none/event=1/,cpu_away/event=1/,mem_1/event=1/,cs", NULL);
 	put_pmu(&f, "mem_1", 21, "x", NULL);
 	perf_pmus_release(&f.s->pmus);
-	assert_int_equal(perf_pmus_read(&f.s->pmus, &f.w->root), 0);
+	perf_pmus_read(&f.s->pmus, &f.w->root);
 	settle(&f);
 	assert_int_equal(f.s->n_groups, 1);
 	for (int i = 0; i < 3; i++)
@@ -196,16 +196,16 @@ static void counters_of_a_unit_are_found_by_opening(void **state)
 	sysroot_put(f.dir, PMU "nvidia_ucf_pmu_0/events/cycles", "event=0x1\n");
 	sysroot_put(f.dir, PMU "nvidia_ucf_pmu_0/events/mem_bytes_rd", "event=0x2\n");
 	perf_pmus_release(&f.s->pmus);
-	assert_int_equal(perf_pmus_read(&f.s->pmus, &f.w->root), 0);
+	perf_pmus_read(&f.s->pmus, &f.w->root);
 	/* On a folder nothing is opened, unless it may pass for the machine. */
 	for (size_t i = 0; i < f.s->pmus.n; i++)
-		assert_int_equal(perf_class_probe(&f.s->pmus, &f.s->pmus.pmu[i], &f.w->root), 0);
+		perf_class_probe(&f.s->pmus, &f.s->pmus.pmu[i], &f.w->root);
 	assert_int_equal(n_opened, 0);
 	f.w->root.emulated = false;
 	room_for = 6;
 	for (size_t i = 0; i < f.s->pmus.n && !n_opened; i++)
 		if (!strcmp(f.s->pmus.pmu[i].name, "nvidia_ucf_pmu_0"))
-			assert_int_equal(perf_class_probe(&f.s->pmus, &f.s->pmus.pmu[i], &f.w->root), 0);
+			perf_class_probe(&f.s->pmus, &f.s->pmus.pmu[i], &f.w->root);
 	f.w->root.emulated = true;
 	assert_int_equal(n_opened, 7);
 	for (unsigned k = 0; k < 7; k++) {
@@ -230,10 +230,10 @@ static void counters_of_a_unit_are_found_by_opening(void **state)
 
 /* ---- CPUs that go and come ---- */
 
-static int update(struct fixture *f, uint32_t cpu, bool online)
+static void update(struct fixture *f, uint32_t cpu, bool online)
 {
 	n_opened = n_told = 0;
-	return source_perf.update(&f->w->source, &f->w->plan, cpu, online);
+	source_perf.update(&f->w->source, &f->w->plan, cpu, online);
 }
 
 static void rows_follow_their_cpus(void **state)
@@ -248,52 +248,52 @@ static void rows_follow_their_cpus(void **state)
 	mem = f.s->group[1];
 	soft = f.s->group[2];
 	assert_int_equal(core->n_rows, 2);
-	assert_int_equal(update(&f, 1, false), 0);
+	update(&f, 1, false);
 	assert_int_equal(n_opened, 0);
 	assert_int_equal(core->row[1]->leader, -1);
 	assert_int_equal(soft->row[1]->leader, -1);
 	assert_true(core->row[0]->leader >= 0 && soft->row[0]->leader >= 0);
-	assert_int_equal(update(&f, 1, true), 0);
+	update(&f, 1, true);
 	assert_int_equal(n_opened, 2);
 	assert_int_equal(opened[0].cpu, 1);
 	assert_true(core->row[1]->leader >= 0);
 	assert_int_equal(core->n_rows, 2);
 	/* One that was never there, of this kind of cores and of another one. */
-	assert_int_equal(update(&f, 2, true), 0);
+	update(&f, 2, true);
 	assert_int_equal(n_opened, 2);
 	assert_int_equal(core->n_rows, 3);
 	assert_int_equal(soft->n_rows, 3);
 	assert_true(core->row[2]->unit.group > core->row[1]->unit.group);
-	assert_int_equal(update(&f, 4, true), 0);
+	update(&f, 4, true);
 	assert_int_equal(n_opened, 1);
 	assert_int_equal(core->n_rows, 3);
 	assert_int_equal(soft->n_rows, 4);
 	/* It was away before anything was opened there. */
-	assert_int_equal(update(&f, 5, false), 0);
+	update(&f, 5, false);
 	assert_int_equal(n_opened, 0);
 	/* The kernel moves what counts a unit. */
 	assert_int_equal(mem->n_rows, 1);
 	assert_int_equal(mem->row[0]->unit.cpu, 0);
 	put_pmu(&f, "mem_0", 20, "1", NULL);
-	assert_int_equal(update(&f, 0, false), 0);
+	update(&f, 0, false);
 	assert_int_equal(mem->row[0]->unit.cpu, 1);
 	assert_int_equal(mem->row[0]->at.cpu, 0);
 	assert_true(mem->row[0]->leader >= 0);
-	assert_int_equal(update(&f, 0, true), 0);
+	update(&f, 0, true);
 	assert_int_equal(n_opened, 2);
 	assert_int_equal(mem->n_rows, 1);
 	/* Which of several is not known. */
 	put_pmu(&f, "mem_0", 20, "1-2", NULL);
-	assert_int_equal(update(&f, 1, false), 0);
+	update(&f, 1, false);
 	assert_int_equal(mem->row[0]->unit.cpu, PM_NONE);
 	end(&f);
 	/* Others than those of -C are nobody's. */
 	begin(&f, "0-3", "cs", NULL);
 	only(&f, "0-1");
 	open_all(&f);
-	assert_int_equal(update(&f, 2, true), 0);
+	update(&f, 2, true);
 	assert_int_equal(n_opened, 0);
-	assert_int_equal(update(&f, 1, false), 0);
+	update(&f, 1, false);
 	assert_int_equal(f.s->group[0]->row[1]->leader, -1);
 	end(&f);
 }
@@ -309,7 +309,7 @@ static void rows_that_stopped_are_opened_anew(void **state)
 	f.s->on = true;
 	row = f.s->group[0]->row;
 	row[1]->stood = true;
-	assert_int_equal(update(&f, PM_NONE, true), 0);
+	update(&f, PM_NONE, true);
 	assert_int_equal(n_opened, 1);
 	assert_int_equal(opened[0].cpu, 1);
 	assert_int_equal(f.w->plan.n_events, 1);
@@ -322,7 +322,7 @@ static void rows_that_stopped_are_opened_anew(void **state)
 	refuse[PERF_COUNT_SW_CONTEXT_SWITCHES] = EBUSY;
 	row[0]->stood = true;
 	sysroot_put(f.dir, "/sys/devices/system/cpu/online", "1-2\n");
-	assert_int_equal(update(&f, PM_NONE, true), 0);
+	update(&f, PM_NONE, true);
 	assert_int_equal(n_opened, 1);
 	assert_int_equal(opened[0].cpu, 2);
 	assert_true(row[2]->shut);
@@ -351,8 +351,8 @@ static void rows_lack_what_is_short(void **state)
 			refuse[PERF_COUNT_SW_CONTEXT_SWITCHES] = cases[i].number;
 			row->stood = !noticed;
 			if (noticed)
-				assert_int_equal(update(&f, 1, false), 0);
-			assert_int_equal(update(&f, noticed ? 1 : PM_NONE, true), 0);
+				update(&f, 1, false);
+			update(&f, noticed ? 1 : PM_NONE, true);
 			assert_int_equal(n_opened, 1);
 			read_unit(&row->unit, &f.w->model, &r);
 			assert_int_equal(r.status[0],
@@ -371,10 +371,10 @@ static void rows_end_with_their_pmu(void **state)
 	begin(&f, "0-7", "mem/event=1/", "cs");
 	open_all(&f);
 	assert_int_equal(f.s->n_groups, 3);
-	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
+	perf_look(&f.w->source, &f.w->plan);
 	snprintf(command, sizeof(command), "rm -r %s" PMU "mem_1", f.dir);
 	assert_int_equal(system(command), 0);
-	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
+	perf_look(&f.w->source, &f.w->plan);
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct perf_group *g = f.s->group[i];
 		bool gone = !strcmp(g->member[0]->ev->pmu, "mem_1");
@@ -417,12 +417,12 @@ static void what_stood_still_is_told(void **state)
 			sysroot_put(f.dir, PMU "nvidia_ucf_pmu_0/events/cycles", "event=0x1\n");
 			sysroot_put(f.dir, PMU "nvidia_ucf_pmu_0/events/cycles_more", "event=0x2\n");
 			perf_pmus_release(&f.s->pmus);
-			assert_int_equal(perf_pmus_read(&f.s->pmus, &f.w->root), 0);
+			perf_pmus_read(&f.s->pmus, &f.w->root);
 			open_all(&f);
 			/* One that is gone needs no explanation. */
 			f.s->group[0]->row[0]->end = over ? PERF_ENDED : PERF_ALIVE;
 			assert_int_equal(write(ends[1], words, sizeof(words)), sizeof(words));
-			assert_int_equal(source_perf.finish(&f.w->source, &f.w->plan), 0);
+			source_perf.finish(&f.w->source, &f.w->plan);
 			assert_int_equal(f.w->model.n_probes, says != NULL);
 			if (says) {
 				assert_non_null(strstr(said(&f.w->model.probe[0].what), says));
@@ -450,7 +450,7 @@ static void the_doctor_knows_the_machine(void **state)
 	assert_int_equal(
 		plan_refused(&f.w->plan, PM_REASON_NOT_SUPPORTED, remark_of("modprobe other"), remark_of("others")),
 		0);
-	source_perf.doctor(&f.w->source, &f.w->plan, &out);
+	perf_doctor(&f.w->source, &f.w->plan, &out);
 	assert_string_equal(buf_str(&out),
 			    "2 events in 2 groups, 3 reads per snapshot; 8 PMUs\n"
 			    "units: modprobe nvidia_cspmu\n"
@@ -464,7 +464,7 @@ static void the_doctor_knows_the_machine(void **state)
 	buf_clear(&out);
 	f.w->plan.model->n_probes = 1;
 	f.s->n_groups = 1;
-	source_perf.doctor(&f.w->source, &f.w->plan, &out);
+	perf_doctor(&f.w->source, &f.w->plan, &out);
 	assert_string_equal(buf_str(&out),
 			    "1 event in 1 group, 2 reads per snapshot; 8 PMUs\n"
 			    "units: modprobe nvidia_cspmu\n"
@@ -473,16 +473,15 @@ static void the_doctor_knows_the_machine(void **state)
 	f.w->plan.model->n_probes = 2;
 	f.s->n_groups = 2;
 	/* Whom to listen to. */
-	assert_int_equal(source_perf.watch(&none), -1);
-	assert_false(source_perf.notice(&none, &f.w->plan));
-	assert_int_equal(source_perf.watch(&f.w->source), -1);
+	assert_null(perf_among(&none, 1));
+	assert_ptr_equal(perf_among(&f.w->source, 1), &f.w->source);
+	assert_int_equal(perf_watch(&f.w->source), -1);
 	f.s->ends = 500;
-	assert_int_equal(source_perf.watch(&f.w->source), 500);
+	assert_int_equal(perf_watch(&f.w->source), 500);
 	f.s->follow.epoll = 400;
-	assert_int_equal(source_perf.watch(&f.w->source), 400);
+	assert_int_equal(perf_watch(&f.w->source), 400);
 	f.s->ends = f.s->follow.epoll = -1;
 	/* Metrics that need no event. */
-	assert_null(perf_no_event(&none));
 	assert_null(perf_no_event(&f.w->source));
 	buf_addstr(&f.s->no_event, "a b");
 	assert_string_equal(perf_no_event(&f.w->source), "a b");

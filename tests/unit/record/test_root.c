@@ -15,7 +15,8 @@ static struct root root;
 static int setup(void **state)
 {
 	sysroot_make(dir, NULL);
-	return root_init(&root, dir);
+	root_init(&root, dir);
+	return 0;
 }
 
 static int teardown(void **state)
@@ -29,15 +30,15 @@ static void prefix_loses_its_slashes(void **state)
 {
 	struct root r;
 
-	assert_int_equal(root_init(&r, "/somewhere//"), 0);
+	root_init(&r, "/somewhere//");
 	assert_string_equal(r.prefix, "/somewhere");
 	assert_true(r.emulated);
 	root_release(&r);
-	assert_int_equal(root_init(&r, NULL), 0);
+	root_init(&r, NULL);
 	assert_string_equal(r.prefix, "");
 	assert_false(r.emulated);
 	root_release(&r);
-	assert_int_equal(root_init(&r, "/"), 0);
+	root_init(&r, "/");
 	assert_false(r.emulated);
 	root_release(&r);
 }
@@ -99,7 +100,7 @@ static void what_users_name_is_opened_for_them(void **state)
 	char path[64];
 	struct root r;
 
-	assert_int_equal(root_init(&r, NULL), 0);
+	root_init(&r, NULL);
 	r.named = true;
 	sysroot_put(dir, "/mine", "abc");
 	assert_int_equal(root_read(&r, &out, 10, "%s/mine", dir), 3);

@@ -22,7 +22,7 @@ static void test_counts_known_work(void **state)
 	/* Software events alone: one read returns them all. */
 	assert_int_equal(count_units(w), 1);
 	assert_int_equal(w->plan.units->cpu, PM_NONE);
-	source_perf.enable(&w->source, true);
+	perf_enable(&w->source, true);
 	getrusage(RUSAGE_THREAD, &before);
 	faults = sum_of(w, "minor-faults");
 	clock = sum_of(w, "task-clock");
@@ -34,7 +34,7 @@ static void test_counts_known_work(void **state)
 	assert_in_range(faults, 1000, after.ru_minflt - before.ru_minflt);
 	assert_in_range(clock, 20000000, 2000000000);
 	/* Stopped, it stands still. */
-	source_perf.enable(&w->source, false);
+	perf_enable(&w->source, false);
 	faults = sum_of(w, "minor-faults");
 	touch(100);
 	assert_int_equal(sum_of(w, "minor-faults"), faults);

@@ -647,25 +647,15 @@ static void pmt_keeps_every_word(void **state)
 	assert_int_equal(of_device("pmt.1a067103_0", "crashlog1"), NO_COUNTER);
 }
 
-static void have_no_room(struct filegrid *g, struct plan *p, const char *entry)
-{
-	assert_int_equal(filegrid_add(g, -ENOMEM, 0, 0, 0, "/proc/stat"), -ENOMEM);
-}
-
-/* Ids begin at 0; a file that could be read is not added for what could not be made, and a folder tells. */
+/* Ids begin at 0; a file that could be read is not added for what could not be made. */
 static void what_was_not_made_has_no_file(void **state)
 {
-	static const struct filegrid_folder folder = { .path = "/sys/class/thermal", .add = have_no_room };
-	static const struct source_ops ops = { .name = "thermal", .folder = &folder };
-	struct source source = { .ops = &ops };
 	struct filegrid g = { 0 }, other = { 0 };
-	struct error e = { 0 };
 
 	start("server", "stat");
 	assert_int_equal(filegrid_add(&g, 0, -ENOSPC, 0, 0, "/proc/stat"), -ENOSPC);
 	assert_int_equal(filegrid_add(&other, -EEXIST, 0, 0, 0, "/proc/stat"), -EEXIST);
 	assert_int_equal(g.n + other.n, 0);
-	assert_int_equal(filegrid_plan(&source, &here.plan, &e), -ENOMEM);
 }
 
 UNIT_TESTS(cmocka_unit_test_teardown(cpuidle_reads_states, teardown),

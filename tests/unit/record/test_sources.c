@@ -1,37 +1,9 @@
 /* Sources of /proc, and all sources together, on a copy of a machine whose numbers tests/sysroots/make has chosen. */
-#include "record/sources/source_stat.h"
 #include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/snapshot.h"
 #include "tests/unit/lib/test.h"
 
 /* ---- stat, schedstat, softirqs ---- */
-
-/* What the host took from a CPU, as its last reading had it. */
-static void stolen_time_is_told_by_cpu(void **state)
-{
-	uint64_t stolen = 1;
-	uint32_t cpu = 1;
-
-	start("server", "stat,schedstat");
-	assert_true(stat_stolen(named("stat"), 3, &cpu, &stolen));
-	assert_int_equal(cpu, 3);
-	assert_int_equal(stolen, 0);
-	sample();
-	assert_true(stat_stolen(named("stat"), 3, &cpu, &stolen));
-	assert_int_equal(stolen, 307);
-	assert_true(stat_stolen(named("stat"), 0, &cpu, &stolen));
-	assert_int_equal(cpu, 0);
-	assert_int_equal(stolen, 7);
-	sysroot_put(here.dir, "/proc/stat", "cpu0 0 1 2 3 4 5 6 9\ncpu3 0 1 2 3\n");
-	sample();
-	assert_true(stat_stolen(named("stat"), 0, &cpu, &stolen));
-	assert_int_equal(stolen, 9);
-	assert_true(stat_stolen(named("stat"), 3, &cpu, &stolen));
-	assert_int_equal(stolen, 307);
-	assert_false(stat_stolen(named("stat"), 1000, &cpu, &stolen));
-	assert_false(stat_stolen(named("schedstat"), 0, &cpu, &stolen));
-	assert_false(stat_stolen(named("softirqs"), 0, &cpu, &stolen));
-}
 
 static void stat_follows_hotplug(void **state)
 {
@@ -407,7 +379,7 @@ static void every_source_costs_itself_only(void **state)
 	sysroot_make(here.dir, NULL);
 	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-1\n");
 	here.options = (struct record_options){ .privacy = "default" };
-	assert_int_equal(root_init(&here.root, here.dir), 0);
+	root_init(&here.root, here.dir);
 	pm_model_init(&here.model);
 	assert_int_equal(plan_init(&here.plan, &here.options, &here.root, &here.model, &e), 0);
 	assert_int_equal(machine_describe(&here.plan, &e), 0);
@@ -452,8 +424,7 @@ static void softirqs_read_columns(void **state)
 	assert_int_equal(of_cpu("softirqs.net_tx", 5), STATUS(PM_REASON_OFFLINE));
 }
 
-UNIT_TESTS(cmocka_unit_test_teardown(stolen_time_is_told_by_cpu, teardown),
-	   cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
+UNIT_TESTS(cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
 	   cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
 	   cmocka_unit_test_teardown(many_cpus_come_online, teardown),
 	   cmocka_unit_test_teardown(schedstat_reads_versions, teardown),

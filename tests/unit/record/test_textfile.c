@@ -10,7 +10,8 @@ static struct textfile file;
 static int setup(void **state)
 {
 	sysroot_make(dir, NULL);
-	return root_init(&root, dir);
+	root_init(&root, dir);
+	return 0;
 }
 
 static int teardown(void **state)
@@ -28,7 +29,7 @@ static void open_with(const char *text, const char *labels)
 	sysroot_put(dir, "/f", "%s", text);
 	assert_int_equal(textfile_open(&file, &root, "/f"), 0);
 	for (const char *p = labels; *p; p += strcspn(p, " "), p += *p == ' ')
-		assert_int_equal(textfile_add(&file, p, strcspn(p, " "), tag++), 0);
+		textfile_add(&file, p, strcspn(p, " "), tag++);
 }
 
 /* Reads the file and writes "tag=first number" of every line, '?' for unknown lines and '-' for no number. */
