@@ -408,19 +408,23 @@ static inline bool is_whole(const struct sheet_cell *cell, size_t k)
 /* What all of a row of the sheet begins with. */
 static void begin_row(struct rows *r, uint32_t row)
 {
-	buf_clear(&r->head);
+	r->head.len = 0;
 	for (r->n_head = 0; r->n_head < r->n_parts; r->n_head++) {
 		const struct part *p = &r->part[r->n_head];
+		const uint8_t *text;
+		size_t len;
 
 		if (p->scope == OF_METRIC || p->value >= 0)
 			break;
-		piece_put(&r->head, &p->text, p->scope == OF_PLACE ? row : 0);
+		text = piece_at(&p->text, p->scope == OF_PLACE ? row : 0, &len);
+		if (len)
+			memcpy(output_room(&r->head, len), text, len);
+		r->head.len += len;
 	}
-	memory_whole(&r->head);
 }
 
-static inline char *put_parts(char *to, const struct rows *r, bool whole, const struct sheet *s, uint32_t row,
-			      const struct sheet_cell *cell, size_t k)
+static inline char *put_parts(char *to, const struct rows *r, bool json, bool whole, const struct sheet *s,
+			      uint32_t row, const struct sheet_cell *cell, size_t k)
 {
 	if (r->head.len)
 		to = put(to, r->head.data, r->head.len);
@@ -435,7 +439,7 @@ static inline char *put_parts(char *to, const struct rows *r, bool whole, const 
 		if (len)
 			to = put(to, text, len);
 		if (p->value >= 0)
-			to = put_value(to, r->json, p->value, whole, s, cell, k);
+			to = put_value(to, json, p->value, whole, s, cell, k);
 	}
 	return to;
 }
@@ -506,7 +510,8 @@ static int put_interval(struct exporter *x, struct rows *r, const struct sheet *
 			if (wide && n)
 				continue;
 			start = output_room(&x->out.text, room);
-			to = put_parts(start, r, whole, s, i, &row->cell[n], k);
+			to = r->json ? put_parts(start, r, true, whole, s, i, &row->cell[n], k) :
+				       put_parts(start, r, false, whole, s, i, &row->cell[n], k);
 			if (wide) {
 				x->out.text.len += (size_t)(to - start);
 				put_wide(x, r, s, row, k);
