@@ -997,7 +997,7 @@ static int on_pmu(void *ctx, struct pm_pmu *p)
 		struct pm_value kept = pm_array(files->array.n);
 		uint32_t n = 0;
 
-		memory_done(files->array.n && !kept.array.item);
+		memory_done(files->array.n && !kept.array.item ? -ENOMEM : 0);
 		for (uint32_t i = 0; i < files->array.n; i++)
 			if (is_technical_file(&files->array.item[i]))
 				memory_done(pm_value_copy(&kept.array.item[n++], &files->array.item[i]));

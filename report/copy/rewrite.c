@@ -1225,7 +1225,7 @@ static int write_note(struct rewrite *w, const struct pm_damage *d)
 	struct pm_value remark = pm_remark(PM_REMARK_DAMAGE, 0, d->text);
 	int r;
 
-	memory_done(!pm_remark_code(&remark));
+	memory_done(pm_remark_code(&remark) ? 0 : -ENOMEM);
 	remark.array.item[1] = pm_u64(d->length);
 	memory_done(pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, remark));
 	r = w->rules->event ? w->rules->event(w->rules->ctx, &e) : REWRITE_KEEP;

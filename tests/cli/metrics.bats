@@ -138,7 +138,7 @@ counts() {
 	END
 	# A file alone names no events.
 	run pmrep stat -x, -M PerFault --metrics-file=dir/metrics.json x.pmr
-	[[ $output == *"lacks MY.FAULTS"* ]] || { echo "$output"; return 1; }
+	[[ $output == *"needs 'MY.FAULTS'"* ]] || { echo "$output"; return 1; }
 }
 
 # perf's tree: a folder that has those of all CPUs.
