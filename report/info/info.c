@@ -537,6 +537,7 @@ static void missing(struct report *p)
 			buf_addstr(&p->cell, "; try: ");
 			pm_remark_text(&p->cell, &probe->hint);
 		}
+		memory_whole(&p->cell);
 		say_cell(p, probe->source);
 	}
 }

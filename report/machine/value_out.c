@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/number.h"
 #include "common/table.h"
 
@@ -116,8 +117,10 @@ const struct pm_value *value_shown(const struct pm_key_row *rows, const struct p
 	if (rows != pm_event_keys || f->key != PM_EVENT_KEY_NOTE)
 		return &f->value;
 	pm_remark_text(&text, &f->value);
+	memory_whole(&text);
 	*made = pm_text(buf_str(&text));
-	return made->str.data ? made : &f->value;
+	memory_checked(made->str.data);
+	return made;
 }
 
 struct json *map_json(const struct pm_map *m, const struct pm_key_row *rows)
