@@ -365,39 +365,11 @@ def try_machine(name, m, folder):
         check("large: pmrec's memory is in proportion", True, used.ru_maxrss < limit << 10)
 
 
-def try_old_recording(folder):
-    """Early recorders kept numbers that repeat: 2 packages of 2 cores 0 with threads 0 and 1. CPU c counts c + 1 cycles."""
-    sys.path[1:1] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", x) for x in ("numbers", "golden")]
-    import encode
-    import generate
-
-    class Repeats(encode.Recording):
-        def body(self, kind, body, canonical=True):
-            if kind == encode.TOPOLOGY:
-                del body[5]
-                body[6] = [0] * 8
-            super().body(kind, body, canonical)
-
-    encode.Recording = Repeats
-    world, path, second = generate.World(), os.path.join(folder, "old.pmr"), 10**9
-    world.group([world.event("cycles")], world.each_cpu(), perf=True)
-    world.write(path, [0, second], lambda _, i, s, t: i * s, enabled=lambda _, i, s, t: (t, t))
-    topology = json.loads(pmrep("info", "--format=json", path))["topology"]
-    check("old recording: info", (4, 2), (topology["cores"], topology["threads_per_core"]))
-    check("old recording: rows", [("0", "0", 3), ("0", "1", 7), ("1", "0", 11), ("1", "1", 15)],
-          [(r["package"], r["core"], int(r["value"])) for r in rows(path, "core", "cycles")])
-    lines = [x.split(",") for x in pmrep("stat", "--per-core", "-x,", path).splitlines()]
-    check("old recording: stat", [("S0-D0-C0", "2", "3"), ("S0-D0-C1", "2", "7"), ("S1-D0-C0", "2", "11"), ("S1-D0-C1", "2", "15")],
-          [tuple(x[:3]) for x in lines])
-
-
 def main():
     chosen = sys.argv[1:] or MACHINES
     for name in chosen:
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
             try_machine(name, MACHINES[name], folder)
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-        try_old_recording(folder)
     print("\n".join(failures) or "%d machines" % len(chosen))
     sys.exit(1 if failures else 0)
 

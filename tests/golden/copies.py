@@ -169,7 +169,7 @@ def two_groups(path, n=6):
     r, ends = encode.Recording(), []
     r.body(encode.HEADER, {1: "pmrec 1", 13: SECOND, 28: True})
     r.body(encode.INSTANCES, {2: 1, 3: [{1: 0}]})
-    r.body(encode.SCHEMA, {1: 1, 2: [{1: "one", 3: "a", 4: "1"}, {1: "two", 3: "b", 4: "1"}], 3: 1,
+    r.body(encode.SCHEMA, {1: 1, 2: [{1: "one", 3: "msr", 4: "1"}, {1: "two", 3: "msr", 4: "1"}], 3: 1,
                            4: [{1: "a", 2: 2, 3: [1, 1, 0], 4: [1, 1, 0]}, {1: "b", 2: 2, 3: [2, 1, 0], 4: [1, 1, 0]}]})
     for k in range(n):
         ticks, blocks = [encode.START + (2 * k + row) * SECOND for row in (0, 1)], []
