@@ -208,8 +208,9 @@ def check_user(runner, m):
     done = runner.run(*become, os.path.join(test_pmu.BIN, "pmrec"), "turbostat", "-q", "-S", "-i", ".5", "-n", "1")
     head, row = (done.stdout.splitlines() + ["", ""])[:2]
     values, wrong = dict(zip(head.split("\t"), row.split("\t"))), []
-    for column, metric in zip("Busy% TSC_MHz Avg_MHz Bzy_MHz PkgWatt CorWatt RAMWatt".split(),
-                              "busy tsc_mhz avg_mhz bzy_mhz pkgwatt corwatt ramwatt".split()):
+    # CorWatt is a matter of the model that the host's cpuid instruction tells.
+    for column, metric in zip("Busy% TSC_MHz Avg_MHz Bzy_MHz PkgWatt RAMWatt".split(),
+                              "busy tsc_mhz avg_mhz bzy_mhz pkgwatt ramwatt".split()):
         truth = hidden_truth(m, None)[metric][0]
         if abs(float(values.get(column) or "nan") - truth) <= .02 * truth:
             continue
