@@ -100,8 +100,10 @@ void table_cell(struct table *t, const char *text, const char *color)
 
 void table_cell_buf(struct table *t, struct buf *text, const char *color)
 {
+	const char *whole = buf_str(text);
+
 	memory_whole(text);
-	table_cell(t, buf_str(text), color);
+	table_cell(t, whole, color);
 	buf_clear(text);
 }
 
