@@ -838,10 +838,13 @@ static void note_said(const struct read *r, struct options_common *common)
 	size_t n = 0;
 
 	common->said = memory_new(r->n_said + 1, sizeof(*common->said));
-	for (const struct said *w = r->said; w < r->said + r->n_said; w++)
+	for (size_t i = 0; i < r->n_said; i++) {
+		const struct said *w = &r->said[i];
+
 		if (w->option)
 			common->said[n++] = memory_format("--%s%s%s", w->option->name, w->value ? "=" : "",
 							  w->value ? w->value : "");
+	}
 }
 
 /* Applies the options that fill `into`, or with `others` all that do not. */
