@@ -939,7 +939,10 @@ static int on_counter(void *ctx, struct pm_counter *c)
 		rename_counter(r, c, kind);
 	else if (!catalog_named(c->source, c->name) || strchr(catalog_named(c->source, c->name)->name, '*'))
 		clean(r, &c->name);
-	if (!kind)
+	/* A column is headed by its name, or by words of its own. */
+	if (!kind && c->display && !strcmp(c->display, old))
+		replace(&c->display, c->name);
+	else if (!kind)
 		clean(r, &c->display);
 	make_unique(r, &c->name, old);
 	on_source(r, &c->source);

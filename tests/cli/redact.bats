@@ -283,7 +283,7 @@ numbers() {
 	"$bin/pmrep" dump in.pmr | grep '^probe' | grep -qF "$phrase"
 	redact -o out.pmr in.pmr
 	# The file has a code, for which any program has this sentence.
-	/usr/bin/python3 "$bytes" check in.pmr out.pmr --must "$phrase" --plain true,note,pmrec
+	/usr/bin/python3 "$bytes" check in.pmr out.pmr --must "$phrase" --plain true,note,pmrec,run
 	"$bin/pmrep" dump out.pmr | grep '^probe' | grep -qF "$phrase"
 	run ! grep -F "$phrase" <("$bin/pmrep" dump out.pmr | grep -v '^probe')
 }
