@@ -927,6 +927,7 @@ static int on_counter(void *ctx, struct pm_counter *c)
 	const char *kind = counter_name_kind(r, c);
 	const char *group = pm_map_text(&c->attrs, PM_COUNTER_PERF_GROUP_NAME, "");
 	const char *help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
+	const struct catalog_counter *row = catalog_named(c->source, c->name);
 	SCOPED(scoped_free) char *old = memory_text(c->name);
 
 	if (*group)
@@ -937,12 +938,12 @@ static int on_counter(void *ctx, struct pm_counter *c)
 	clean_map(r, &c->attrs, pm_counter_keys);
 	if (kind)
 		rename_counter(r, c, kind);
-	else if (!catalog_named(c->source, c->name) || strchr(catalog_named(c->source, c->name)->name, '*'))
+	else if (!row || strchr(row->name, '*'))
 		clean(r, &c->name);
-	/* A column is headed by its name, or by words of its own. */
+	/* A column is headed by its name, by a word that all recordings have for it, or by words of its own. */
 	if (!kind && c->display && !strcmp(c->display, old))
 		replace(&c->display, c->name);
-	else if (!kind)
+	else if (!kind && !(row && row->display && c->display && !strcmp(c->display, row->display)))
 		clean(r, &c->display);
 	make_unique(r, &c->name, old);
 	on_source(r, &c->source);
@@ -1015,19 +1016,23 @@ static int on_pmu(void *ctx, struct pm_pmu *p)
 
 /* ---- remarks ---- */
 
-/* Of "cycles, cpu/event=1/" the names that a user invented become pseudonyms. */
+/* Of "cycles, cpu/event=1/" the names that a user invented become pseudonyms, also those in the terms of a PMU. */
 static char *clean_events(struct redact *r, char *text)
 {
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 
-	for (char *name = text, *next; name; name = next) {
-		next = strstr(name, ", ");
+	for (char *at = text, *next; at; at = next) {
+		SCOPED(scoped_free) char *name = NULL;
+
+		next = strstr(at, ", ");
 		if (next) {
 			*next = '\0';
 			next += 2;
 		}
-		buf_printf(&out, "%s%s", name > text ? ", " : "",
-			   redact_is_event(r, name) ? name : redact_name(r, "event", name));
+		name = memory_text(redact_is_event(r, at) ? at : redact_name(r, "event", at));
+		if (!strcmp(name, at))
+			clean(r, &name);
+		buf_printf(&out, "%s%s", at > text ? ", " : "", name);
 	}
 	memory_whole(&out);
 	return memory_text(buf_str(&out));
@@ -1047,7 +1052,7 @@ static char *clean_argument(struct redact *r, char class, const struct pm_value 
 	case 'e':
 		return clean_events(r, text);
 	case 'a':
-		return memory_text(redact_name(r, "counter", text));
+		return memory_text(is_register(text) ? text : redact_name(r, "counter", text));
 	case 'm':
 		return memory_text(redact_name(r, "metric", text));
 	case 'g':

@@ -2,6 +2,7 @@
 #include "report/copy/redact.h"
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/bytes.h"
+#include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/test.h"
 
 static struct reading of_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -66,7 +67,7 @@ static void begin(struct builder *b)
 
 	builder_init(b, of_row);
 	set(h, PM_HEADER_HOST, pm_text("zqhost.zqdomain.org"));
-	set(h, PM_HEADER_ARGUMENTS, texts("zqargone|zqargtwo|/srv/zqpath/x"));
+	set(h, PM_HEADER_ARGUMENTS, texts("zqargone|zqargtwo|/srv/zqpath/x|CoreThr"));
 }
 
 static const struct pm_model *redacted(struct builder *b, const struct redact_options *o, struct pm_reader **r,
@@ -126,6 +127,10 @@ static void counters(void **state)
 		  "interrupts.redacted#2", "irq", "1", NULL, NULL },
 		{ "interrupts", "interrupts.ZQARGTWO", "zqargone", "1", NULL, 0, NULL, "interrupts",
 		  "interrupts.redacted#3", "redacted", "1", NULL, NULL },
+		{ "throttle", "throttle.core", "CoreThr", "1", NULL, 0, NULL, "throttle", "throttle.core", "CoreThr",
+		  "1", NULL, NULL },
+		{ "throttle", "throttle.package", "CoreThr", "1", NULL, 0, NULL, "throttle", "throttle.package",
+		  "redacted", "1", NULL, NULL },
 		{ "perf", "cycles", "cycles", "1", "1e-6", PM_COUNTER_PERF_GROUP_NAME, "zqgroup", "perf", "cycles",
 		  "cycles", "1", "1e-6", "group-#" },
 		{ "perf", "instructions", "mine", "1", NULL, PM_COUNTER_PERF_GROUP_NAME, "core", "perf",
@@ -188,6 +193,54 @@ static void counters(void **state)
 			is_text(&c->attrs, cases[i].key, cases[i].new_text, cases[i].name);
 		assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_LANE, 99), i);
 	}
+	end(&b, r, &out);
+}
+
+/* Remarks keep what the counter that they are about would keep of its name. */
+static void remarks(void **state)
+{
+	static const struct {
+		unsigned code;
+		const char *argument, *want;
+	} cases[] = {
+		{ PM_REMARK_EVENTS, "cycles, cpu/event=1/, zqother", "cycles, cpu/event=1/, event-#" },
+		{ PM_REMARK_EVENTS, "cpu/zqgiven/, zqgiven:u", "cpu/event-#/, event-#" },
+		{ PM_REMARK_EVENTS, "cpu/ZQGiven,any/", "cpu/event-#,any/" },
+		{ PM_REMARK_ADDED, "M0x1a0", "M0x1a0" },
+		{ PM_REMARK_ADDED, "temp1", "counter-#" },
+		{ PM_REMARK_TEXT, "of zqhost", "redacted" },
+	};
+	struct pm_value row = pm_array(5), events = pm_array(1);
+	struct pm_pmu pmu = { 0 };
+	struct buf out = BUF_INIT;
+	const struct pm_model *m;
+	struct pm_reader *r;
+	struct builder b;
+
+	(void)state;
+	begin(&b);
+	for (int k = 0; k < 4; k++)
+		row.array.item[k] = pm_text(k ? "" : "zqgiven");
+	row.array.item[4] = pm_u64(PM_PMU_EVENT_GIVEN);
+	events.array.item[0] = row;
+	set(&pmu.attrs, PM_PMU_NAME, pm_text("cpu"));
+	set(&pmu.attrs, PM_PMU_EVENTS, events);
+	assert_int_equal(pm_model_add_pmu(&b.model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pm_probe probe = { .source = (char *)"perf",
+					  .what = pm_remark(cases[i].code, cases[i].argument),
+					  .reason = 7 };
+
+		assert_int_equal(pm_model_add_probe(&b.model, &probe), 0);
+		pm_value_release(&probe.what);
+	}
+	builder_write(&b, 0, 1);
+	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
+	read_all(r);
+	assert_int_equal(m->n_probes, sizeof(cases) / sizeof(*cases));
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		is(said(&m->probe[i].what), cases[i].want, cases[i].argument);
 	end(&b, r, &out);
 }
 
@@ -255,4 +308,4 @@ static void machines(void **state)
 	end(&b, r, &out);
 }
 
-UNIT_TESTS(cmocka_unit_test(counters), cmocka_unit_test(machines))
+UNIT_TESTS(cmocka_unit_test(counters), cmocka_unit_test(remarks), cmocka_unit_test(machines))
