@@ -48,9 +48,9 @@ struct collect {
 	} * stretch; /* owned: the same, by bin */
 	uint32_t n_seconds, n_stretch;
 	struct joined {
-		double mean, weight; /* of values by their seconds, in the bin that is open */
-		uint32_t layout;     /* in which it was laid out last */
-	} * joined;                  /* owned: by series */
+		double mean, weight;  /* of values by their seconds, in `bin` */
+		uint32_t bin, layout; /* layout: in which it was laid out last */
+	} * joined;                   /* owned: by series */
 	uint32_t n_joined, layouts;
 	size_t damages;
 	int64_t start_wall_ns;
@@ -403,19 +403,19 @@ static bool join_known(const struct collect *c, const struct stretch *g, const s
 	return true;
 }
 
-/* Series by series, because the values of each are adjacent, here and there. `open`: the bin before the first. */
-static void put_values(struct collect *c, size_t n, uint32_t open)
+/* Series by series, because the values of each are adjacent, here and there. */
+static void put_values(struct collect *c, size_t n)
 {
 	for (const struct drawn *d = c->drawn; d < c->drawn + c->n_drawn; d++) {
 		const struct incident_row_series *x = &c->s->series[d->series];
 		struct joined *all = &c->joined[d->series];
 		bool amount = c->s->metric[x->metric].amount;
-		uint32_t before = open;
 
 		for (const struct stretch *g = c->stretch; g < c->stretch + n; g++) {
-			if (g->bin != before)
+			/* It may have been away, so that this is not the bin that was open before. */
+			if (all->bin != g->bin)
 				all->mean = all->weight = 0;
-			before = g->bin;
+			all->bin = g->bin;
 			if (!join_known(c, g, d, amount, all))
 				join_values(c, g, d, amount, all);
 			if (all->weight > 0)
@@ -444,7 +444,6 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 {
 	struct collect *c = (struct collect *)sink;
 	struct incident_store *s = c->s;
-	uint32_t open = s->used - 1;
 	size_t stretches = 0;
 
 	if (n && !c->origin_ns)
@@ -473,7 +472,7 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 		c->end_s = c->shift_s + (double)(int64_t)(interval[k].to_ns - c->origin_ns) / 1e9;
 		s->to_s[s->used - 1] = c->end_s;
 	}
-	put_values(c, stretches, open);
+	put_values(c, stretches);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* What incidents are read for a second time: whose tasks they were, and their exact times; and the bins that they
  * were found in. */
-#include "report/incident/incident_private.h"
+#include "report/incident/incident.c"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/test.h"
 
@@ -401,5 +401,56 @@ static void test_steps(void **state)
 	}
 }
 
+/* Seconds [from, to) of a series that is always there, and of one that need not be, read beside another sink. */
+static void pass(struct collect *c, bool both, uint64_t from, uint64_t to)
+{
+	struct value value[2][16];
+	const struct sheet_cell cell[] = { { .value = value[0] }, { .value = value[1] } };
+	struct drawn drawn[] = { { .cell = &cell[0], .series = 0 }, { .cell = &cell[1], .series = 1 } };
+	struct interval interval[16] = { 0 };
+
+	for (uint64_t k = from; k < to; k++) {
+		value[0][k - from] = value_of((double)k);
+		value[1][k - from] = value_of(1000.0 * (double)k);
+		interval[k - from] = (struct interval){ .from_ns = BUILDER_START_NS + k * 1000000000,
+							.to_ns = BUILDER_START_NS + (k + 1) * 1000000000,
+							.duration_ns = 1000000000 };
+	}
+	c->drawn = drawn;
+	c->n_drawn = both ? 2 : 1;
+	assert_int_equal(intervals(&c->sink, NULL, interval, to - from), 0);
+	c->drawn = NULL;
+}
+
+/* A series that goes away and comes back, in the middle of a bin, brings nothing of the bin in which it went. */
+static void test_comes_back(void **state)
+{
+	struct incident_store s = { 0 };
+	struct collect c = { .s = &s, .every_ns = UINT64_C(4000000000) };
+	struct incidents found;
+
+	(void)state;
+	store_bins(&s, 8);
+	s.metric = memory_new(1, sizeof(*s.metric));
+	s.row = memory_new(2, sizeof(*s.row));
+	s.n_metrics = 1;
+	s.n_rows = 2;
+	for (uint32_t row = 0; row < 2; row++)
+		assert_int_equal(store_series(&s, 0, row), row);
+	c.joined = memory_new(2, sizeof(*c.joined));
+	c.n_joined = 2;
+	pass(&c, true, 0, 3);
+	pass(&c, false, 3, 9);
+	pass(&c, true, 9, 12);
+	assert_int_equal(s.used, 3);
+	NEAR((double)s.series[0].v[0], 1.5);
+	NEAR((double)s.series[1].v[0], 1000);
+	assert_true(isnan(s.series[1].v[1]));
+	NEAR((double)s.series[0].v[2], 9.5);
+	NEAR((double)s.series[1].v[2], 10000);
+	finish(&c, &found);
+	store_release(&s);
+}
+
 UNIT_TESTS(cmocka_unit_test(test_kinds), cmocka_unit_test(test_memory), cmocka_unit_test(test_times),
-	   cmocka_unit_test(test_amounts), cmocka_unit_test(test_steps))
+	   cmocka_unit_test(test_amounts), cmocka_unit_test(test_steps), cmocka_unit_test(test_comes_back))
