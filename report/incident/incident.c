@@ -1,5 +1,8 @@
-/* Collects all metrics at all levels, as series of a bounded number of bins: a recording with more intervals is read
- * in longer ones. */
+/*
+ * The way of a recording to its incidents: all metrics at all levels become series of a bounded number of bins, of
+ * which a recording with more intervals has longer ones; incident_scan.c finds in them what differs; the first ones
+ * get exact times, by reading again, and the tasks that were busy then; and all become sentences.
+ */
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
@@ -7,9 +10,246 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/incident/incident_private.h"
+#include "common/table.h"
+#include "report/incident/incident_scan.h"
 #include "report/input/input.h"
+#include "report/machine/value_out.h"
 #include "report/metric/amount.h"
+
+/* ---- what people call a metric ---- */
+
+#define SAID   5    /* metrics that a sentence names */
+#define CAUSE  0.25 /* of the best score; what has less is not taken for it */
+#define LITTLE 0.05 /* of the bytes that others move */
+#define FEW    0.1  /* MB/s */
+
+enum rank {
+	RANK_CAUSE, /* somebody did that */
+	RANK_WORD,
+	RANK_EFFECT, /* which comes of it; and what moved little beside the rest */
+	RANK_METRIC, /* it has no word */
+	RANK_RAW,    /* a kernel counter, by its name there */
+	RANK_AGAIN,  /* says what another one says */
+};
+
+#define CPU_TIME "CPU time"
+
+/* What people call a metric, and from which change on anybody asks about it; an idle machine, and the recorder, do a
+ * little of everything. A star in the word stands for what the metric's star matches. The first match counts. */
+static const struct word {
+	const char *metric, *word;
+	enum rank rank;
+	double least;      /* in the metric's unit; 0: any that is clear */
+	const char *about; /* what it is about; NULL: the word */
+} words[] = {
+	/* Hundreds of times a second on an idle machine: timers, and whoever looks at them. */
+	{ "faults", "page faults", RANK_EFFECT, 100 },
+	{ "ctxsw", "context switches", RANK_EFFECT, 100 },
+	{ "irq", "interrupts", RANK_EFFECT, 100 },
+	{ "irq.mce", "machine check exceptions", RANK_CAUSE },
+	{ "irq.nmi", "non-maskable interrupts", RANK_METRIC, 100 },
+	{ "irq.cal", "function call interrupts", RANK_METRIC, 100 },
+	{ "irq.loc", "timer interrupts", RANK_METRIC, 100 },
+	{ "irq.res", "rescheduling interrupts", RANK_METRIC, 100 },
+	{ "irq.tlb", "TLB shootdowns", RANK_METRIC, 100 },
+	{ "softirq.*", "soft interrupts for *", RANK_RAW, 100 },
+	{ "sched.switches", "time slices", RANK_METRIC, 100 },
+	{ "net.rx_packets", "packets received", RANK_METRIC, 100 },
+	{ "net.tx_packets", "packets sent", RANK_METRIC, 100 },
+	/* A process more or less each second, and what it brings along. */
+	{ "forks", "forks", RANK_CAUSE, 10 },
+	{ "exits", "processes that ended", RANK_METRIC, 10 },
+	{ "tasks", "processes", RANK_METRIC, 10 },
+	{ "migrations", "migrations", RANK_EFFECT, 10 },
+	{ "faults.major", "major page faults", RANK_WORD, 5 },
+	{ "runq", "runnable tasks", RANK_EFFECT },
+	{ "blocked", "tasks blocked on I/O", RANK_EFFECT },
+	/* A disk, or a network, moves a hundred times as much. */
+	{ "disk.in", "read from disks", RANK_CAUSE, 0.5 },
+	{ "disk.out", "written to disks", RANK_CAUSE, 0.5 },
+	{ "net.rx", "received", RANK_CAUSE, 0.1 },
+	{ "net.tx", "sent", RANK_CAUSE, 0.1 },
+	{ "disk.reads", "reads", RANK_METRIC, 10 },
+	{ "disk.writes", "writes", RANK_METRIC, 10 },
+	{ "diskstats.reads_merged", "reads merged", RANK_METRIC, 10 },
+	{ "diskstats.writes_merged", "writes merged", RANK_METRIC, 10 },
+	{ "disk.read_await", "read latency", RANK_WORD, 0.2 },
+	{ "disk.write_await", "write latency", RANK_WORD, 0.2 },
+	{ "disk.discard_rate", "discarded", RANK_METRIC, 0.5 },
+	{ "disk.discard_await", "discard latency", RANK_METRIC, 0.2 },
+	{ "disk.flush_await", "flush latency", RANK_METRIC, 0.2 },
+	{ "disk.queue", "disk queue", RANK_METRIC, 0.2 },
+	{ "disk.busy", "disk busy", RANK_METRIC },
+	{ "oom", "processes killed for memory", RANK_CAUSE },
+	{ "swap.in", "pages swapped in", RANK_CAUSE, 10 },
+	{ "swap.out", "pages swapped out", RANK_CAUSE, 10 },
+	{ "vmstat.pgscan_*", "pages scanned to be reclaimed", RANK_RAW, 1000 },
+	{ "vmstat.allocstall_*", "waits for free memory", RANK_RAW },
+	{ "vmstat.workingset_refault_*", "reclaimed pages read again", RANK_RAW, 1000 },
+	{ "psi.cpu", "pressure on CPUs", RANK_EFFECT, 2 },
+	{ "psi.memory", "pressure on memory", RANK_EFFECT, 2 },
+	{ "psi.io", "pressure on I/O", RANK_EFFECT, 2 },
+	{ "util.user", "in user mode", RANK_WORD, 0, CPU_TIME },
+	{ "util.system", "in the kernel", RANK_WORD, 0, CPU_TIME },
+	{ "util.iowait", "waiting for I/O", RANK_EFFECT, 0, CPU_TIME },
+	{ "util.steal", "taken by the hypervisor", RANK_WORD, 0, CPU_TIME },
+	{ "util.softirq", "in soft interrupts", RANK_WORD, 0, CPU_TIME },
+	{ "util.irq", "in interrupts", RANK_WORD, 0, CPU_TIME },
+	{ "util.nice", "at low priority", RANK_WORD, 0, CPU_TIME },
+	/* A scheduler gives everybody some milliseconds. */
+	{ "sched.wait", "run queue wait", RANK_EFFECT, 5000 },
+	{ "bzy_mhz", "busy frequency", RANK_WORD },
+	{ "mhz", "frequency", RANK_WORD },
+	{ "throttled.core", "core throttling events", RANK_CAUSE },
+	{ "throttled.package", "package throttling events", RANK_CAUSE },
+	{ "throttled.core.time", "core throttled", RANK_METRIC },
+	{ "throttled.package.time", "package throttled", RANK_METRIC },
+	{ "cycles_frequency", "frequency", RANK_METRIC },
+	{ "pkgwatt", "power", RANK_METRIC },
+	{ "cgroup.cpu", "CPU time", RANK_METRIC },
+	{ "cgroup.throttled", "held up by its limit of CPU time", RANK_METRIC },
+	{ "cgroup.memory", "memory", RANK_METRIC },
+	{ "cgroup.cpu_waited", "waiting for CPUs", RANK_METRIC, 2 },
+	{ "cgroup.memory_waited", "waiting for memory", RANK_METRIC, 2 },
+	{ "cgroup.io_waited", "waiting for I/O", RANK_METRIC, 2 },
+	{ "fs.used", "used space", RANK_METRIC },
+	{ "fs.available", "free space", RANK_METRIC },
+	{ "netdev.rx_dropped", "received packets dropped", RANK_METRIC, 0, "bad packets" },
+	{ "netdev.tx_dropped", "packets to send dropped", RANK_METRIC, 0, "bad packets" },
+	{ "netdev.rx_errors", "faulty packets received", RANK_METRIC, 0, "bad packets" },
+	{ "netdev.tx_errors", "packets that could not be sent", RANK_METRIC, 0, "bad packets" },
+	{ "tcp.in_segments", "TCP segments received", RANK_RAW, 100 },
+	{ "tcp.out_segments", "TCP segments sent", RANK_RAW, 100 },
+	{ "tcp.established", "TCP connections", RANK_METRIC },
+	{ "tcp.retransmits", "TCP retransmissions", RANK_METRIC },
+	{ "tcp.retransmit_share", "TCP segments retransmitted", RANK_METRIC },
+	{ "memory.available", "available memory", RANK_METRIC },
+	{ "memory.dirty", "dirty memory", RANK_METRIC },
+	{ "meminfo.cached", "page cache", RANK_RAW },
+	{ "meminfo.shmem", "shared memory", RANK_RAW },
+	{ "meminfo.sreclaimable", "slab memory", RANK_RAW },
+	{ "meminfo.committed_as", "committed memory", RANK_RAW },
+	/* The rest says what one of those above says. */
+	{ "throttle.core", "core throttling events", RANK_AGAIN },
+	{ "throttle.package", "package throttling events", RANK_AGAIN },
+	{ "net.bad", "bad packets", RANK_AGAIN },
+	{ "memory.used", "memory in use", RANK_AGAIN, 0, "available memory" },
+	{ "vmstat.nr_free_pages", "free pages", RANK_AGAIN, 0, "available memory" },
+	{ "vmstat.nr_anon_pages", "pages of processes", RANK_AGAIN, 0, "available memory" },
+	{ "util", "busy", RANK_AGAIN, 0, CPU_TIME },
+	{ "busy", "busy", RANK_AGAIN, 0, CPU_TIME },
+	{ "util.idle", "idle", RANK_AGAIN, 0, CPU_TIME },
+	{ "idle.*.residency", "in *", RANK_AGAIN, 10, CPU_TIME },
+	{ "idle.*.requests", "entries into *", RANK_AGAIN, 100, "interrupts" },
+	{ "cpus_*", "utilization", RANK_AGAIN, 0, CPU_TIME },
+	{ "irq.count", "interrupts", RANK_AGAIN, 100 },
+	{ "stat.intr", "interrupts", RANK_AGAIN, 100 },
+	{ "irq.*", "interrupts of line *", RANK_METRIC, 50 },
+	{ "context-switches", "context switches", RANK_AGAIN, 100 },
+	{ "cs_per_second", "context switches", RANK_AGAIN, 100 },
+	{ "cpu-migrations", "migrations", RANK_AGAIN, 10 },
+	{ "migrations_per_second", "migrations", RANK_AGAIN, 10 },
+	{ "page-faults", "page faults", RANK_AGAIN, 100 },
+	{ "minor-faults", "page faults", RANK_AGAIN, 100 },
+	{ "page_faults_per_second", "page faults", RANK_AGAIN, 100 },
+	{ "disk.read_rate", "read from disks", RANK_AGAIN, 0.5 },
+	{ "disk.write_rate", "written to disks", RANK_AGAIN, 0.5 },
+	{ "avg_mhz", "mean frequency", RANK_AGAIN },
+};
+
+/* What a star matches. */
+struct star {
+	const char *at;
+	size_t len;
+};
+
+static bool fits(const char *pattern, const char *metric, struct star *star)
+{
+	const char *at = strchr(pattern, '*');
+	size_t head = at ? (size_t)(at - pattern) : 0, tail = at ? strlen(at + 1) : 0, all = strlen(metric);
+
+	if (!at)
+		return !strcmp(pattern, metric);
+	*star = (struct star){ metric + head, all - head - tail };
+	return all >= head + tail && !strncmp(pattern, metric, head) && !strcmp(at + 1, metric + all - tail);
+}
+
+/* NULL: there is none. `star` may be NULL. */
+static const struct word *word_of(const char *metric, struct star *star)
+{
+	struct star none;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (fits(words[i].metric, metric, star ? star : &none))
+			return &words[i];
+	return NULL;
+}
+
+static const struct word *row_of(const struct incident_series *s)
+{
+	return word_of(s->metric, NULL);
+}
+
+double incident_least(const char *metric)
+{
+	const struct word *w = word_of(metric, NULL);
+
+	return w ? w->least : 0;
+}
+
+static enum rank rank_of(const struct incident_series *s)
+{
+	const struct word *w = row_of(s);
+
+	return w ? w->rank : RANK_METRIC;
+}
+
+/* What the series of an incident are compared with. */
+struct best {
+	double score, bytes; /* of MB/s, by how much one moved most */
+};
+
+static double moved(const struct incident_series *s)
+{
+	return fabs(s->value - s->usual);
+}
+
+static enum rank rank_beside(const struct incident_series *s, const struct best *best)
+{
+	enum rank rank = rank_of(s);
+	bool little = s->score < CAUSE * best->score ||
+		      (!strcmp(s->unit, "MB/s") && moved(s) < fmax(LITTLE * best->bytes, FEW));
+
+	return rank < RANK_METRIC && little ? RANK_EFFECT : rank;
+}
+
+static int by_word(const void *a, const void *b, void *best)
+{
+	const struct incident_series *x = a, *y = b;
+	enum rank i = rank_beside(x, best), k = rank_beside(y, best);
+
+	if (i != k)
+		return i < k ? -1 : 1;
+	/* Of those that say the same, the first in the table is used. */
+	if (i == RANK_AGAIN && strcmp(x->metric, y->metric) != 0)
+		return (row_of(x) > row_of(y)) - (row_of(x) < row_of(y));
+	return (x->score < y->score) - (x->score > y->score);
+}
+
+void incident_order(struct incident *i)
+{
+	struct best best = { 0 };
+
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		best.score = fmax(best.score, i->series[k].score);
+		if (!strcmp(i->series[k].unit, "MB/s"))
+			best.bytes = fmax(best.bytes, moved(&i->series[k]));
+	}
+	if (i->n_series)
+		qsort_r(i->series, i->n_series, sizeof(*i->series), by_word, &best);
+}
+
+/* ---- series ---- */
 
 #define MEMORY       (8u << 20) /* bytes of bins, about; four times as many if there are more series than foreseen */
 #define BINS_MOST    4096
@@ -18,6 +258,7 @@
 #define TIME_LITTLE  0.1 /* of the interval */
 #define LOSSES_MOST  1000
 #define BINS_EXACT   40   /* bins of a stretch whose times are read again; of a longer one they are exact enough */
+#define REFINED      5    /* incidents whose times are read again, and whose tasks are looked for */
 #define EXACT_MOST   8192 /* intervals of it, with a bin before and after */
 
 struct drawn {
@@ -41,7 +282,7 @@ struct collect {
 	uint64_t every_ns; /* so long a bin is; 0: an interval is one */
 	uint64_t number;   /* of the bin that is open, of those of the recording */
 	double *seconds;   /* owned: by interval */
-	struct stretch {
+	struct piece {
 		uint32_t bin;
 		size_t from, to; /* intervals */
 		double seconds;
@@ -59,7 +300,7 @@ struct collect {
 
 /* ---- the store ---- */
 
-void store_release(struct incident_store *s)
+static void store_release(struct incident_store *s)
 {
 	for (uint32_t i = 0; i < s->n_metrics; i++)
 		free(s->metric[i].name);
@@ -97,7 +338,8 @@ static void more_bins(float **v, uint32_t old, uint32_t bins)
 		(*v)[i] = NAN;
 }
 
-void store_bins(struct incident_store *s, uint32_t bins)
+/* Makes room for more bins. */
+static void store_bins(struct incident_store *s, uint32_t bins)
 {
 	s->from_s = memory_resize(s->from_s, bins, sizeof(*s->from_s));
 	s->to_s = memory_resize(s->to_s, bins, sizeof(*s->to_s));
@@ -112,7 +354,8 @@ static uint32_t place_of(const struct incident_store *s, uint32_t metric, uint32
 	return metric < s->row[row].room ? s->row[row].series[metric] : 0;
 }
 
-uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row)
+/* The place of a series, added if new; PM_NONE: there is no room. */
+static uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row)
 {
 	struct incident_row *r = &s->row[row];
 	uint32_t place = place_of(s, metric, row);
@@ -258,7 +501,7 @@ static void choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
 		if (!k || known[k->id] || x->digits || !strcmp(k->source, "tasks") || !strcmp(k->source, "cgroups") ||
 		    k->type == PM_TEXT || k->type == PM_BYTES || k->semantics == PM_BITFIELD ||
 		    k->semantics == PM_STATE ||
-		    ((!strcmp(k->source, "vmstat") || !strcmp(k->source, "meminfo")) && !say_knows(x->name)))
+		    ((!strcmp(k->source, "vmstat") || !strcmp(k->source, "meminfo")) && !word_of(x->name, NULL)))
 			continue;
 		(*wanted)[i] = true;
 	}
@@ -368,7 +611,7 @@ static bool says_nothing(double mean, double rate, double seconds)
 }
 
 /* Adds the values of some intervals in one bin to what it has so far. */
-static void join_values(const struct collect *c, const struct stretch *g, const struct drawn *d, bool amount,
+static void join_values(const struct collect *c, const struct piece *g, const struct drawn *d, bool amount,
 			struct joined *all)
 {
 	for (size_t k = g->from; k < g->to; k++) {
@@ -383,7 +626,7 @@ static void join_values(const struct collect *c, const struct stretch *g, const 
 }
 
 /* The same for many that are all known, as nearly all are; false: some are not, and nothing was done. */
-static bool join_known(const struct collect *c, const struct stretch *g, const struct drawn *d, bool amount,
+static bool join_known(const struct collect *c, const struct piece *g, const struct drawn *d, bool amount,
 		       struct joined *all)
 {
 	const struct value *v = d->cell->value;
@@ -411,7 +654,7 @@ static void put_values(struct collect *c, size_t n)
 		struct joined *all = &c->joined[d->series];
 		bool amount = c->s->metric[x->metric].amount;
 
-		for (const struct stretch *g = c->stretch; g < c->stretch + n; g++) {
+		for (const struct piece *g = c->stretch; g < c->stretch + n; g++) {
 			/* It may have been away, so that this is not the bin that was open before. */
 			if (all->bin != g->bin)
 				all->mean = all->weight = 0;
@@ -465,7 +708,7 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 				c->shift_s + (double)(int64_t)(interval[k].from_ns - c->origin_ns) / 1e9;
 		}
 		if (next || !stretches || c->stretch[stretches - 1].to != k)
-			c->stretch[stretches++] = (struct stretch){ .bin = s->used - 1, .from = k };
+			c->stretch[stretches++] = (struct piece){ .bin = s->used - 1, .from = k };
 		c->stretch[stretches - 1].to = k + 1;
 		c->stretch[stretches - 1].seconds += c->seconds[k];
 		c->number = number;
@@ -558,6 +801,7 @@ static int choose_bins(struct incident_store *s, struct pipeline_config *config,
 	uint32_t most;
 	int r = pm_reader_extent(whole, &x);
 
+	s->per_bin = 1;
 	/* A stream has no extent, nor have some damaged files. */
 	if (r == -EIO || r == -ENOMEM)
 		return input_failed(e, r, &item, "reading");
@@ -596,8 +840,9 @@ static void finish(struct collect *c, struct incidents *found)
 	free(c->joined);
 }
 
-int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		  const struct pipeline_config *config, const struct incident *only, struct error *e)
+/* Reads the recording. `only`: the incident whose metrics are read, interval by interval; NULL: all. */
+static int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
+			 const struct pipeline_config *config, const struct incident *only, struct error *e)
 {
 	struct pipeline_config own = *config;
 	struct collect c = { .sink.ops = &ops, .s = s, .only = only };
@@ -609,7 +854,6 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	own.selection = (struct selection){ 0 };
 	if ((err = input_open_as(&reader, path, name, e)))
 		return err;
-	s->per_bin = 1;
 	if (only)
 		store_bins(s, EXACT_MOST);
 	else
@@ -617,32 +861,9 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	err = err ? err : pipeline_run(&own, reader, &c.sink, &found->result, e);
 	if (err)
 		error_prefix(e, "%s", name);
-	s->joined = own.mode == PIPELINE_EVERY;
 	finish(&c, found);
 	pm_reader_close(reader);
 	return err;
-}
-
-int store_begin(struct incident_store *s, struct sink **sink, struct pm_reader *reader, const char *path,
-		struct error *e)
-{
-	struct collect *c = memory_new(1, sizeof(*c));
-	struct pipeline_config own = { 0 };
-	int err;
-
-	*sink = &c->sink;
-	*c = (struct collect){ .sink = { .ops = &ops, .reader = reader }, .s = s };
-	s->per_bin = 1;
-	err = choose_bins(s, &own, reader, path, e);
-	c->every_ns = own.every_ns;
-	s->joined = own.every_ns != 0;
-	return err;
-}
-
-void store_end(struct sink *sink, struct incidents *found)
-{
-	finish((struct collect *)sink, found);
-	free(sink);
 }
 
 /* ---- exact times ---- */
@@ -685,8 +906,9 @@ static void find_times(const struct incident_store *s, const float *const *of, d
 	}
 }
 
-int store_refine(const struct incident_store *whole, struct incident *i, const char *path,
-		 const struct pipeline_config *config, struct error *e)
+/* Reads the time of an incident again, interval by interval, for its exact beginning and end. */
+static int store_refine(const struct incident_store *whole, struct incident *i, const char *path,
+			const struct pipeline_config *config, struct error *e)
 {
 	struct incident_store s = { 0 };
 	struct incidents found = { 0 };
@@ -718,7 +940,809 @@ int store_refine(const struct incident_store *whole, struct incident *i, const c
 	return err;
 }
 
+/* ---- who did more then than before and after ---- */
+
+#define TASKS      512
+#define TASK_LEAST 0.02 /* of a CPU */
+#define AROUND     5    /* intervals before and after, or as many as it lasted */
+#define MOST_OF    0.8  /* share of what its process did more: it was this thread */
+#define FIRST_S    0.5  /* after the start: only later readings show who comes */
+#define RSS_LEAST  16e6 /* bytes; below it a task is not recorded for its memory */
+#define RSS_OF     0.1  /* share of the memory that the incident took */
+
+struct task {
+	double cpu[2], bytes[2], ended; /* outside, inside */
+	double grown, most;             /* bytes by which its memory grew; of one process, `grower` */
+	char *name, *parent_name;       /* owned; the parent's name only for short-lived ones */
+	uint64_t pid, parent;           /* pid 0: all short-lived ones of that name and parent */
+	uint64_t tid, grower;           /* tid: of a thread of that process; 0: not a thread */
+	bool several;                   /* processes of that name */
+};
+
+/* What counters say of a task. */
+enum { USER, SYSTEM, READ, WRITTEN, ENDED, THREAD_CPU, RSS, COUNTERS };
+static const char *const counted[COUNTERS] = { "tasks.user",  "tasks.system",     "tasks.read", "tasks.write",
+					       "tasks.ended", "tasks.thread_cpu", "tasks.rss" };
+
+/* The last reading of an instance. */
+struct last_reading {
+	uint32_t id;
+	uint64_t ns, v[COUNTERS];
+	struct task *task; /* NULL: nobody's yet */
+	double rss[2];     /* before, and the most since then */
+};
+
+/* One incident, whose tasks from `from_s` to `to_s` are examined. Values are taken as they were recorded: only
+ * differences are wanted, and of few of the chunks. */
+struct look {
+	struct incident *i;
+	double from_s, to_s;
+	double inside_s, outside_s;
+	struct task *task; /* owned */
+	struct task rest;  /* of all for which there is no room */
+	uint32_t n_tasks;
+	struct pm_reader *reader;
+	const struct pm_model *model;
+	struct last_reading *reading; /* owned; by slot of the instance */
+	uint32_t n_readings;
+	struct incident_start start; /* of the recording that is being read */
+	uint64_t first_ns;           /* the first snapshot that is read */
+};
+
+/* Processes of one name are one entry; short-lived ones are many, named by their parent, too. Threads without ids are
+ * ignored. */
+static struct task *task_of(struct look *l, const struct pm_instance *i, bool thread)
+{
+	uint64_t pid = pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0);
+	uint64_t parent = pid ? 0 : pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
+	uint64_t tid = thread ? pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0) : 0;
+	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_COMM, "");
+	struct task *t;
+
+	if (thread && (!tid || !pid))
+		return NULL;
+	if (!*name)
+		name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "?");
+	for (t = l->task; t < l->task + l->n_tasks; t++)
+		if (!t->pid == !pid && t->parent == parent && t->tid == tid && t->name && !strcmp(t->name, name)) {
+			t->several |= t->pid != pid;
+			return t;
+		}
+	if (l->n_tasks == TASKS)
+		return &l->rest;
+	l->n_tasks++;
+	*t = (struct task){ .name = memory_text(name),
+			    .parent_name =
+				    memory_text(pid ? "" : pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "")),
+			    .pid = pid,
+			    .tid = tid,
+			    .parent = parent };
+	return t;
+}
+
+static bool is_of_tasks(void *ctx, const struct pm_group *g)
+{
+	const struct look *l = ctx;
+	const struct pm_counter *c = g->n_counters ? pm_model_counter(l->model, g->counter[0]) : NULL;
+
+	return c && !strcmp(c->source, "tasks");
+}
+
+static double task_seconds(const struct look *l, uint64_t ns)
+{
+	return l->start.at_s + (double)(int64_t)(ns - l->start.origin_ns) / 1e9;
+}
+
+/* By how much a process grew since its first reading, or, if it came in a stretch or shortly before, since 0: in a
+ * drift it may only have been seen late. What has ended has no memory left. */
+static void add_rss(struct task *t, uint64_t pid, double rss[2], double v, bool inside, bool drift, bool came)
+{
+	double had = fmax(rss[1] - rss[0], 0), grown;
+
+	/* One byte is as little as none, but known. */
+	if (!(rss[0] > 0))
+		rss[0] = came && !drift ? 1 : v;
+	if (v > 0 && inside)
+		rss[1] = drift ? v : fmax(rss[1], v);
+	grown = fmax(rss[1] - rss[0], 0);
+	t->grown += grown - had;
+	if (grown > t->most || pid == t->grower) {
+		t->most = grown;
+		t->grower = pid;
+	}
+}
+
+static void add_value(struct look *l, struct last_reading *r, const struct pm_instance *i, int what, double v,
+		      double middle)
+{
+	bool inside = middle > l->i->from_s && middle < l->i->to_s;
+
+	if (middle < l->from_s || middle > l->to_s)
+		return;
+	if (!r->task && !(r->task = task_of(l, i, what == THREAD_CPU)))
+		return;
+	if (what == READ || what == WRITTEN)
+		r->task->bytes[inside] += v;
+	else if (what == ENDED)
+		r->task->ended += inside ? v : 0;
+	else if (what == RSS)
+		add_rss(r->task, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0), r->rss, v, inside,
+			l->i->kind == INCIDENT_DRIFT,
+			task_seconds(l, i->added_ns) > fmax(l->from_s, l->start.at_s + FIRST_S));
+	else
+		r->task->cpu[inside] += v;
+}
+
+static struct last_reading *reading_of(struct look *l, const struct pm_instance *i)
+{
+	struct last_reading *r;
+
+	if (i->slot >= l->n_readings) {
+		uint32_t n = 2 * i->slot + 64;
+
+		l->reading = memory_resize(l->reading, n, sizeof(*r));
+		memset(l->reading + l->n_readings, 0, (n - l->n_readings) * sizeof(*r));
+		l->n_readings = n;
+	}
+	r = &l->reading[i->slot];
+	/* Who comes in the middle begins at 0. */
+	if (r->id != i->id || r->ns < l->first_ns)
+		*r = (struct last_reading){ .id = i->id, .ns = i->added_ns >= l->first_ns ? i->added_ns : 0 };
+	return r;
+}
+
+static void take_group(struct look *l, const struct pm_chunk *c, const struct pm_chunk_group *values)
+{
+	const struct pm_group *g = pm_model_group(l->model, values->group);
+	uint32_t n = g->n_instances, head = pm_group_head(g);
+
+	for (uint32_t at = 0; at < n && !(g->flags & PM_GROUP_LIST); at++) {
+		const struct pm_instance *i = pm_model_instance(l->model, g->instance[at]);
+		struct last_reading *r;
+
+		if (!i || i->kind != PM_TASK)
+			continue;
+		r = reading_of(l, i);
+		for (uint32_t k = 0; k < g->n_counters; k++) {
+			const struct pm_counter *counter = pm_model_counter(l->model, g->counter[k]);
+			double unit = (double)counter->scale.num / (double)counter->scale.den;
+			uint64_t ns = r->ns;
+			int what = 0;
+
+			while (what < COUNTERS && strcmp(counted[what], counter->name) != 0)
+				what++;
+			for (uint32_t row = 0; row < c->rows && what < COUNTERS; ns = c->tick[row++]) {
+				double now = task_seconds(l, c->tick[row]),
+				       middle = ns ? (task_seconds(l, ns) + now) / 2 : now;
+				size_t place = (head + (size_t)k * n + at) * values->stride + row;
+				uint64_t v = values->v[place], before = what == RSS ? 0 : r->v[what];
+
+				if (values->status && values->status[place])
+					continue;
+				if (what == RSS || (ns && v > before && c->tick[row] > l->first_ns))
+					add_value(l, r, i, what, (double)(v - before) * unit, middle);
+				r->v[what] = v;
+			}
+		}
+		r->ns = c->rows ? c->tick[c->rows - 1] : r->ns;
+	}
+}
+
+/* The chunks that have something of its time. */
+static int read_chunks(struct look *l)
+{
+	struct pm_item item;
+	const struct pm_chunk *c;
+	int err = 0, got;
+
+	if (l->from_s > l->start.at_s)
+		pm_reader_seek(l->reader, l->start.origin_ns + (uint64_t)((l->from_s - l->start.at_s) * 1e9), false);
+	while (!err && (got = pm_reader_next(l->reader, &item)) != 0) {
+		if (got < 0)
+			return got;
+		if (item.kind == PM_ITEM_RECORDING)
+			break;
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		if (task_seconds(l, item.chunk.from_ns) > l->to_s)
+			break;
+		got = pm_reader_decode(l->reader, &c);
+		err = got == -EBADMSG ? 0 : got;
+		if (!got && !l->first_ns)
+			l->first_ns = c->tick[0];
+		for (uint32_t k = 0; !got && k < c->n_groups; k++)
+			if (!c->group[k].absent)
+				take_group(l, c, &c->group[k]);
+		pm_reader_forget(l->reader, NULL, NULL);
+	}
+	return err;
+}
+
+static double more_than_before(const struct look *l, const double v[2])
+{
+	return l->outside_s > 0 ? v[1] - v[0] / l->outside_s * l->inside_s : v[1];
+}
+
+struct kept {
+	const struct task *of, *thread; /* the thread that did nearly all of it; NULL: there is none */
+	struct incident_task task;
+};
+
+static int by_cpu(const void *a, const void *b)
+{
+	const struct incident_task *x = &((const struct kept *)a)->task, *y = &((const struct kept *)b)->task;
+
+	/* Memory counts before all else, and each end as much as a millisecond. */
+	double a_s = x->cpu + (double)x->ended / 1e3 + 1e6 * x->rss,
+	       b_s = y->cpu + (double)y->ended / 1e3 + 1e6 * y->rss;
+
+	return (a_s < b_s) - (a_s > b_s);
+}
+
+/* The index of the parent of short-lived tasks among the n; n: it is not there. */
+static uint32_t parent_of(const struct kept *kept, uint32_t n, const struct task *of)
+{
+	uint32_t k = of->parent ? 0 : n;
+
+	while (k < n && (kept[k].of->pid != of->parent || kept[k].of->several))
+		k++;
+	return k;
+}
+
+/* Names a parent before its children. */
+static void parents_first(struct kept *kept, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t at = parent_of(kept, n, kept[k].of);
+
+		if (at < n && at > k) {
+			struct kept parent = kept[at];
+
+			memmove(&kept[k + 1], &kept[k], (at - k) * sizeof(*kept));
+			kept[k] = parent;
+		}
+	}
+}
+
+static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one)
+{
+	const struct task *t = one->of;
+	struct buf name = BUF_INIT;
+
+	if (t->pid || one->task.ended <= 1) {
+		buf_addstr(&name, t->name ? t->name : "?");
+	} else {
+		incident_put_number(&name, (double)one->task.ended);
+		if (parent_of(kept, n, t) < n)
+			buf_addstr(&name, " short-lived children");
+		else
+			buf_printf(&name, " short-lived %s", t->name ? t->name : "?");
+	}
+	if (t->several)
+		buf_addstr(&name, " (several)");
+	else if (one->thread)
+		buf_printf(&name, " (pid %llu, thread %s, tid %llu)", (unsigned long long)t->pid, one->thread->name,
+			   (unsigned long long)one->thread->tid);
+	else if (t->pid)
+		buf_printf(&name, " (pid %llu)", (unsigned long long)t->pid);
+	else if (parent_of(kept, n, t) == n && t->parent_name && t->parent_name[0])
+		buf_printf(&name, " of %s", t->parent_name);
+	if (!t->pid && parent_of(kept, n, t) == n && t->parent)
+		buf_printf(&name, " (pid %llu)", (unsigned long long)t->parent);
+	return memory_checked(buf_detach(&name));
+}
+
+/* Whether other tasks have the name of one that ended: naming them once is enough. */
+static bool lives_too(const struct look *l, const struct task *t)
+{
+	for (uint32_t k = 0; k < l->n_tasks && !t->pid; k++)
+		if (l->task[k].pid && !l->task[k].tid && l->task[k].name && t->name &&
+		    !strcmp(l->task[k].name, t->name))
+			return true;
+	return false;
+}
+
+static const struct task *thread_of(const struct look *l, const struct task *of, double cpu)
+{
+	for (uint32_t k = 0; k < l->n_tasks && of->pid && !of->several; k++) {
+		const struct task *t = &l->task[k];
+
+		if (t->tid && t->pid == of->pid && t->name && cpu > 0 && more_than_before(l, t->cpu) > MOST_OF * cpu)
+			return t;
+	}
+	return NULL;
+}
+
+/* How much memory a task has to have taken to be named for it. INFINITY: the incident is not about that. */
+static double rss_least(const struct incident *i)
+{
+	static const char *const of[] = { "memory.available", "memory.used", "meminfo.anon", "vmstat.nr_anon",
+					  "psi.memory",       "swap.",       "oom" };
+	double least = INFINITY;
+
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		const struct incident_series *s = &i->series[k];
+		/* Or pages. */
+		double unit = !strcmp(s->unit, "MB") ? 1e6 :
+			      !strcmp(s->unit, "By") ? 1 :
+			      !strcmp(s->unit, "1")  ? 4096 :
+						       0;
+
+		double taken = !strcmp(s->metric, of[0]) ? s->usual - s->value : s->value - s->usual;
+
+		for (size_t m = 0; m < sizeof(of) / sizeof(*of) && taken > 0; m++)
+			if (!strncmp(s->metric, of[m], strlen(of[m])))
+				least = fmax(isinf(least) ? RSS_LEAST : least, RSS_OF * unit * taken);
+	}
+	return least;
+}
+
+/* Keeps those that did more then than before and after. */
+static void keep_tasks(struct look *l)
+{
+	struct kept kept[INCIDENT_TASKS + 1];
+	struct incident *i = l->i;
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < l->n_tasks; k++) {
+		struct task *t = &l->task[k];
+		bool took = t->grown >= rss_least(i), one = took && t->most > t->grown / 2;
+		struct incident_task new = { .ended = (uint64_t)llround(t->ended),
+					     .cpu = fmax(more_than_before(l, t->cpu), 0),
+					     .bytes = fmax(more_than_before(l, t->bytes), 0),
+					     .rss = took ? one ? t->most : t->grown : 0 };
+
+		if (t->tid ||
+		    (!took && (i->kind == INCIDENT_DRIFT || ((new.cpu < TASK_LEAST * l->inside_s) &&
+							     (new.bytes < 1e6 * l->inside_s) && (new.ended < 10)))))
+			continue;
+		if (one) {
+			t->pid = t->grower;
+			t->several = false;
+		}
+		new.pid = t->several ? 0 : t->pid;
+		if (new.ended <= 1 && lives_too(l, t))
+			continue;
+		kept[n++] = (struct kept){ t, thread_of(l, t, new.cpu), new };
+		qsort(kept, n, sizeof(*kept), by_cpu);
+		if (n > INCIDENT_TASKS)
+			n--;
+	}
+	parents_first(kept, n);
+	for (uint32_t k = 0; k < n; k++) {
+		i->task[k] = kept[k].task;
+		i->task[k].tid = kept[k].thread ? kept[k].thread->tid : 0;
+		i->task[k].name = name_of(kept, n, &kept[k]);
+	}
+	i->n_tasks = n;
+}
+
+/* The recordings before the one in which the incident began are skipped. */
+static int skip_recordings(struct look *l, const struct incident_store *s)
+{
+	struct pm_item item;
+	uint32_t r = 0;
+	int got = 1;
+
+	for (; r + 1 < s->recordings && s->start[r + 1].at_s <= l->i->from_s && got == 1; r++)
+		do
+			got = pm_reader_next(l->reader, &item);
+		while (got == 1 && item.kind != PM_ITEM_RECORDING);
+	l->start = s->start[r];
+	return got < 0 ? got : 0;
+}
+
+static int look_at(struct incidents *found, struct incident *i, const char *path, struct error *e)
+{
+	double lasted = i->to_s - i->from_s, around = fmax(AROUND * found->bin_s, lasted);
+	struct look l = { .i = i,
+			  .from_s = i->from_s - around,
+			  .to_s = i->to_s + around,
+			  .inside_s = lasted,
+			  .task = memory_new(TASKS, sizeof(*l.task)) };
+	int err = input_open(&l.reader, path, false, e);
+
+	l.outside_s = fmin(l.to_s, found->duration_s) - fmax(l.from_s, 0) - lasted;
+	if (!err) {
+		err = skip_recordings(&l, found->store);
+		l.model = pm_reader_model(l.reader);
+		pm_reader_select(l.reader, is_of_tasks, &l);
+		err = err ? err : read_chunks(&l);
+		if (!err)
+			keep_tasks(&l);
+		pm_reader_close(l.reader);
+	}
+	for (uint32_t k = 0; k < l.n_tasks; k++) {
+		free(l.task[k].name);
+		free(l.task[k].parent_name);
+	}
+	free(l.task);
+	free(l.reading);
+	return err;
+}
+
+/* The tasks of the first incidents. */
+static int find_tasks(struct incidents *found, const char *path, struct error *e)
+{
+	uint32_t n = 0;
+	int err = 0;
+
+	for (uint32_t k = 0; k < found->n && n < REFINED && !err; k++) {
+		struct incident *i = &found->incident[k];
+
+		if (i->kind != INCIDENT_STRETCH && (i->kind != INCIDENT_DRIFT || isinf(rss_least(i))))
+			continue;
+		n++;
+		err = look_at(found, i, path, e);
+	}
+	return err;
+}
+
+/* ---- a sentence ---- */
+
+void incident_put_number(struct buf *out, double v)
+{
+	static const struct {
+		double from, size;
+		const char *sign;
+	} scale[] = { { 9.995e14, 1e15, "P" }, { 9.995e11, 1e12, "T" }, { 9.995e8, 1e9, "G" }, { 1e7, 1e6, "M" } };
+	double size = fabs(v);
+	char text[32];
+	int n;
+
+	for (size_t i = 0; i < sizeof(scale) / sizeof(*scale); i++)
+		if (size >= scale[i].from) {
+			buf_printf(out, size < 999.5 * scale[i].size ? "%.3g %s" : "%.0f %s", v / scale[i].size,
+				   scale[i].sign);
+			return;
+		}
+	if (size < 999.5) {
+		buf_printf(out, "%.*g", size >= 1 ? 3 : 2, size < 1e-9 ? 0 : v);
+		return;
+	}
+	n = snprintf(text, sizeof(text), "%.0f", size);
+	if (v < 0)
+		buf_addch(out, '-');
+	for (int i = 0; i < n; i++) {
+		if (i && !((n - i) % 3))
+			buf_addch(out, ',');
+		buf_addch(out, text[i]);
+	}
+}
+
+static void put_value(struct buf *out, double v, const char *unit)
+{
+	double size = !strncmp(unit, "By", 2) ? 1 : !strncmp(unit, "MB", 2) ? 1e6 : 0;
+
+	if (size > 0) {
+		/* "346 MB/s", "12 kB". */
+		uint64_t n = (uint64_t)llround(fmin(fabs(v) * size, 9e18));
+
+		if (v < 0 && n)
+			buf_addch(out, '-');
+		buf_bytes(out, n);
+		buf_addstr(out, unit + 2);
+		return;
+	}
+	incident_put_number(out, v);
+	if (!strcmp(unit, "1/s"))
+		buf_addstr(out, "/s");
+	else if (unit[0] && strcmp(unit, "1")) {
+		buf_addch(out, ' ');
+		text_escape(out, unit, strlen(unit));
+	}
+}
+
+static void put_name(struct buf *out, const struct incident_series *s)
+{
+	struct star star;
+	const struct word *w = word_of(s->metric, &star);
+	size_t len = strlen(s->display);
+
+	if (w) {
+		buf_add(out, w->word, strcspn(w->word, "*"));
+		if (strchr(w->word, '*'))
+			text_escape(out, star.at, star.len);
+		return;
+	}
+	/* The unit follows the value. */
+	if (len > 2 && !strcmp(s->display + len - 2, "/s"))
+		len -= 2;
+	else if (len > 1 && s->display[len - 1] == '%')
+		len--;
+	text_escape(out, s->display, len);
+}
+
+/* Whether both values read the same, so that only their difference says something: 1.26 and 1.31 GB. */
+static bool reads_same(const struct incident_series *s)
+{
+	SCOPED(buf_release) struct buf usual = BUF_INIT;
+	SCOPED(buf_release) struct buf value = BUF_INIT;
+
+	put_value(&usual, s->usual, s->unit);
+	put_value(&value, s->value, s->unit);
+	return s->usual != s->value && !strcmp(buf_str(&usual), buf_str(&value));
+}
+
+static void put_move(struct buf *out, const struct incident_series *s)
+{
+	double times = s->usual > 0 ? s->value / s->usual : 0;
+
+	if (reads_same(s)) {
+		buf_addstr(out, s->value < s->usual ? " " : " +");
+		put_value(out, s->value - s->usual, s->unit);
+		buf_addstr(out, " (usually ");
+		put_value(out, s->usual, s->unit);
+		buf_addch(out, ')');
+		return;
+	}
+	if (strcmp(s->unit, "%") && times >= 2 && times < 1e4) {
+		buf_addstr(out, " x");
+		incident_put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);
+		buf_addstr(out, " (");
+		put_value(out, s->value, s->unit);
+		buf_addch(out, ')');
+		return;
+	}
+	buf_addch(out, ' ');
+	put_value(out, s->value, s->unit);
+	if (strcmp(s->unit, "%") || s->usual >= 1 || s->value < s->usual) {
+		buf_addstr(out, " (usually ");
+		put_value(out, s->usual, s->usual == 0 ? "" : s->unit);
+		buf_addch(out, ')');
+	}
+}
+
+/* For a kind of place, how many show the metric, and the best of them; below the system: how many. */
+struct places_said {
+	uint32_t n[PM_KINDS], below;
+	const struct incident_series *best[PM_KINDS];
+};
+
+static void find_places(const struct incident *i, uint32_t first, struct places_said *out)
+{
+	*out = (struct places_said){ 0 };
+	for (uint32_t k = first; k < i->n_series; k++) {
+		const struct incident_series *s = &i->series[k];
+
+		if (strcmp(s->metric, i->series[first].metric))
+			continue;
+		if (!out->n[s->kind]++)
+			out->best[s->kind] = s;
+		out->below += s->kind != PM_SYSTEM;
+	}
+}
+
+/* What is said about a metric: at one place, or at how many. */
+struct item {
+	const struct incident_series *s;
+	uint32_t several; /* 0: one, or the system */
+	const char *kind; /* of several places */
+};
+
+static struct item choose_item(const struct incident *i, uint32_t first)
+{
+	const struct incident_series *s = &i->series[first], *one = NULL;
+	struct places_said places;
+
+	find_places(i, first, &places);
+	/* The single place that shows it: a CPU; a package, if its CPUs do; or any. */
+	for (int kind = 0; kind < PM_KINDS && !one; kind++)
+		if (kind != PM_SYSTEM && places.n[kind] == 1 && (places.below == 1 || kind == PM_PACKAGE))
+			one = places.best[kind];
+	if (places.n[PM_CPU] == 1)
+		one = places.best[PM_CPU];
+	if (i->kind == INCIDENT_PEER || one || places.n[PM_SYSTEM])
+		return (struct item){ .s = i->kind == INCIDENT_PEER ? s : one ? one : places.best[PM_SYSTEM] };
+	return (struct item){ s, places.below > 1 ? places.below : 0,
+			      places.n[s->kind] != places.below ? "place" :
+			      s->kind == PM_CPU                 ? "CPU" :
+								  pm_kind_name(s->kind) };
+}
+
+static void put_item(struct buf *out, const struct incident *i, const struct item *item, bool named)
+{
+	const struct incident_series *s = item->s;
+
+	if (item->several) {
+		buf_printf(out, "%u %ss%s ", item->several, item->kind, i->n_all > i->n_series ? " at least" : "");
+	} else if (s->label[0] && named) {
+		text_escape(out, s->label, strlen(s->label));
+		buf_addch(out, ' ');
+	} else if (!s->label[0] && !strcmp(s->unit, "%") && row_of(s) && row_of(s)->about &&
+		   !strcmp(row_of(s)->about, CPU_TIME)) {
+		buf_addstr(out, "CPUs ");
+	}
+	put_name(out, s);
+	if (i->kind == INCIDENT_DRIFT && reads_same(s)) {
+		buf_addstr(out, s->value < s->usual ? " fell by " : " rose by ");
+		put_value(out, fabs(s->value - s->usual), s->unit);
+		buf_addstr(out, " to ");
+		put_value(out, s->value, s->unit);
+	} else if (i->kind == INCIDENT_DRIFT) {
+		buf_addstr(out, " from ");
+		put_value(out, s->usual, s->unit);
+		buf_addstr(out, " to ");
+		put_value(out, s->value, s->unit);
+	} else if (i->kind == INCIDENT_PEER) {
+		buf_addch(out, ' ');
+		put_value(out, s->value, s->unit);
+		buf_addstr(out, ", its peers ");
+		put_value(out, s->usual, s->unit);
+	} else {
+		put_move(out, s);
+	}
+}
+
+/* One place for all is named once. */
+static bool is_same_place(const struct item *item, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		if (item[k].several || !item[k].s->label[0] || strcmp(item[k].s->label, item[0].s->label) != 0)
+			return false;
+	return true;
+}
+
+bool incident_names_first(const struct incident *i, uint32_t k)
+{
+	for (uint32_t j = 0; j < k; j++)
+		if (!strcmp(i->series[j].metric, i->series[k].metric))
+			return false;
+	return true;
+}
+
+static const char *topic_of(const struct incident_series *s)
+{
+	const struct word *w = row_of(s);
+
+	return !w ? s->display : w->about ? w->about : w->word;
+}
+
+/* Whether a better series has said it. */
+static bool said_before(const struct incident *i, uint32_t k)
+{
+	for (uint32_t j = 0; j < k && rank_of(&i->series[k]) == RANK_AGAIN; j++)
+		if (!strcmp(topic_of(&i->series[j]), topic_of(&i->series[k])))
+			return true;
+	return false;
+}
+
+static void put_tasks(struct buf *out, const struct incident *i)
+{
+	for (uint32_t k = 0; k < i->n_tasks && k < 3; k++) {
+		buf_addstr(out, !k ? "; " : k + 1 == i->n_tasks || k == 2 ? " and " : ", ");
+		text_escape(out, i->task[k].name, strlen(i->task[k].name));
+		if (i->task[k].rss > 0) {
+			buf_addstr(out, " +");
+			buf_bytes(out, (uint64_t)i->task[k].rss);
+		}
+	}
+}
+
+/* Replaces the text of an incident by the sentence. */
+static void say(const struct incidents *all, struct incident *i)
+{
+	struct buf out = BUF_INIT;
+	struct item item[SAID];
+	uint32_t n = 0, metrics = 0;
+
+	if (i->kind == INCIDENT_LOSS) {
+		buf_addstr(&out, i->text);
+		if (!i->text[0])
+			buf_printf(&out, "%u tick%s lost while recording", i->times, plural(i->times));
+		else if (i->times > 1)
+			buf_printf(&out, ", %u times", i->times);
+	} else {
+		for (uint32_t k = 0; k < i->n_series; k++) {
+			if (!incident_names_first(i, k) || said_before(i, k))
+				continue;
+			metrics++;
+			/* Kernel names only if nothing better is left. */
+			if (n < SAID && (n <= 2 || rank_of(&i->series[k]) != RANK_RAW))
+				item[n++] = choose_item(i, k);
+		}
+		for (uint32_t k = 0; k < n; k++) {
+			buf_addstr(&out, k ? ", " : "");
+			put_item(&out, i, &item[k], !k || !is_same_place(item, n));
+		}
+		if (metrics > n)
+			buf_printf(&out, ", and %u more metric%s", metrics - n, plural(metrics - n));
+	}
+	put_tasks(&out, i);
+	free(i->text);
+	i->text = memory_checked(buf_detach(&out));
+}
+
+static int digits_of(double width)
+{
+	return width >= 0.9 ? 0 : width >= 0.09 ? 1 : width >= 0.009 ? 2 : 3;
+}
+
+void incident_put_time(const struct incidents *all, const struct incident *i, struct buf *out)
+{
+	double lasted = i->to_s - i->from_s;
+	/* "for 0 s" says nothing. */
+	int digits = digits_of(lasted > 0 ? fmin(all->bin_s, lasted) : all->bin_s);
+
+	switch (i->kind) {
+	case INCIDENT_DRIFT:
+	case INCIDENT_PEER:
+		buf_addstr(out, "throughout");
+		return;
+	case INCIDENT_RHYTHM:
+		buf_printf(out, "every %.*f s", digits_of(all->bin_s), i->every_s);
+		return;
+	default:
+		buf_printf(out, "%+.*f s", digits, i->from_s);
+		if (lasted > 0 && i->from_s > 0 && i->to_s > all->duration_s - all->bin_s / 2)
+			buf_addstr(out, " to the end");
+		else if (lasted > 0)
+			buf_printf(out, " for %.*f s", digits, fmax(lasted, 0.001));
+	}
+}
+
+/* ---- JSON ---- */
+
+static struct json *number_or_null(uint32_t n)
+{
+	return n == PM_NONE ? json_new_null() : json_new_u64(n);
+}
+
+static struct json *wall(const struct incidents *all, double s)
+{
+	return time_json(all->start_wall_ns ? (uint64_t)(all->start_wall_ns + (int64_t)(s * 1e9)) : 0);
+}
+
+struct json *incident_json(const struct incidents *all, uint32_t rank)
+{
+	const struct incident *i = &all->incident[rank];
+	struct json *j = json_new_object(), *list = json_new_array(), *tasks = json_new_array();
+	struct buf text = BUF_INIT;
+
+	incident_put_time(all, i, &text);
+	buf_printf(&text, ": %s", i->text);
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		const struct incident_series *s = &i->series[k];
+		struct json *one = json_new_object();
+
+		json_put(one, "metric", json_new_text(s->metric));
+		json_put(one, "scope", json_new_text(pm_kind_name(s->kind)));
+		json_put(one, "package", number_or_null(s->package));
+		json_put(one, "cpu", number_or_null(s->cpu));
+		json_put(one, "device", s->device[0] ? json_new_text(s->device) : json_new_null());
+		json_put(one, "usual", json_new_f64(s->usual));
+		json_put(one, "value", json_new_f64(s->value));
+		json_push(list, one);
+	}
+	for (uint32_t k = 0; k < i->n_tasks; k++) {
+		const struct incident_task *t = &i->task[k];
+		struct json *one = json_new_object();
+
+		json_put(one, "name", json_new_text(t->name));
+		json_put(one, "pid", t->pid ? json_new_u64(t->pid) : json_new_null());
+		json_put(one, "tid", t->tid ? json_new_u64(t->tid) : json_new_null());
+		json_put(one, "ended", json_new_u64(t->ended));
+		json_put(one, "cpu_s", json_new_f64(t->cpu));
+		json_put(one, "bytes", json_new_f64(t->bytes));
+		json_put(one, "rss", json_new_f64(t->rss));
+		json_push(tasks, one);
+	}
+	json_put(j, "rank", json_new_u64(rank + 1));
+	json_put(j, "from", wall(all, i->from_s));
+	json_put(j, "to", wall(all, i->to_s));
+	json_put(j, "from_s", json_new_f64(round(i->from_s * 1e6) / 1e6));
+	json_put(j, "to_s", json_new_f64(round(i->to_s * 1e6) / 1e6));
+	json_put(j, "score", json_new_f64(round(i->score * 100) / 100));
+	json_put(j, "text", json_new_buf(&text));
+	json_put(j, "series", list);
+	json_put(j, "tasks", tasks);
+	buf_release(&text);
+	return j;
+}
+
 /* ---- all of it ---- */
+
+#define SCORE_LEAST 0.8 /* of an incident that is worth a line */
 
 static void forget_from(struct incidents *found, uint32_t n)
 {
@@ -749,21 +1773,18 @@ static int conclude(struct incidents *found, const char *path, const char *name,
 		    struct error *e)
 {
 	struct incident_store *s = found->store;
-	struct findings f = { 0 };
 	uint32_t n = 0;
 	int err = 0;
 
-	scan_all(s, &f);
-	merge_all(s, &f, found);
-	free(f.f);
+	scan_all(s, found);
 	found->n_scanned = s->n_series;
 	found->bin_s = s->bin_s / s->per_bin;
 	while (n < found->n && n < INCIDENTS_MOST && found->incident[n].score >= SCORE_LEAST)
 		n++;
 	forget_from(found, n);
 	/* Times in a file with several recordings do not identify a place in it. */
-	for (uint32_t i = 0; i < found->n && i < INCIDENTS_REFINED && !err; i++)
-		if (found->incident[i].kind == INCIDENT_STRETCH && s->joined && s->recordings == 1)
+	for (uint32_t i = 0; i < found->n && i < REFINED && !err; i++)
+		if (found->incident[i].kind == INCIDENT_STRETCH && s->per_bin > 1 && s->recordings == 1)
 			err = store_refine(s, &found->incident[i], path, config, e);
 	if (!err && s->tasks)
 		err = find_tasks(found, path, e);
@@ -785,13 +1806,22 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
 int incidents_begin(struct incidents *found, struct sink **sink, struct pm_reader *reader, const char *path,
 		    struct error *e)
 {
+	struct collect *c = memory_new(1, sizeof(*c));
+	struct pipeline_config own = { 0 };
+	int err;
+
 	*found = (struct incidents){ .store = memory_new(1, sizeof(*found->store)) };
-	return store_begin(found->store, sink, reader, path, e);
+	*c = (struct collect){ .sink = { .ops = &ops, .reader = reader }, .s = found->store };
+	*sink = &c->sink;
+	err = choose_bins(c->s, &own, reader, path, e);
+	c->every_ns = own.every_ns;
+	return err;
 }
 
 int incidents_finish(struct incidents *found, struct sink *sink, const char *path,
 		     const struct pipeline_config *config, int err, struct error *e)
 {
-	store_end(sink, found);
+	finish((struct collect *)sink, found);
+	free(sink);
 	return err ? err : conclude(found, path, path, config, e);
 }

@@ -2,10 +2,8 @@
  * What happened in a recording, and when: stretches in which series differ from the rest, slow drifts, CPUs that
  * stand out among their equals, lost ticks and damage. What happens at the same time is one incident.
  *
- *   incident.c        all metrics at all levels, in a bounded number of bins; and exact times again
+ *   incident.c        all metrics at all levels, in a bounded number of bins; exact times, who was busy, sentences
  *   incident_scan.c   each series against itself, and against its peers; what belongs together
- *   incident_tasks.c  who was busy then
- *   incident_say.c    a sentence, and JSON
  */
 #pragma once
 

@@ -21,7 +21,7 @@
 
 #include "common/array.h"
 #include "common/statistics.h"
-#include "report/incident/incident_private.h"
+#include "report/incident/incident_scan.h"
 
 #define VALUES_LEAST  8
 #define LENGTHS       16
@@ -84,6 +84,21 @@
 static const uint32_t lengths[LENGTHS] = { 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
 
 enum side { UP, DOWN, SIDES };
+
+/* Something about a series. */
+struct finding {
+	uint32_t series;
+	enum incident_kind kind;
+	uint32_t from, to; /* bins [from, to) */
+	float score;       /* how far beyond what chance and the series do elsewhere; 1: just */
+	float usual, value;
+	float period; /* bins, of a rhythm */
+	float recurs; /* times at irregular distances, by their size; INFINITY: it is usual */
+};
+struct findings {
+	struct finding *f; /* owned */
+	uint32_t n;
+};
 
 /* The current series as it is judged: standard errors by value, and by the length of a stretch what its sum scatters
  * by. */
@@ -808,7 +823,7 @@ static void judge(struct scan *x, struct family *f, enum side side, uint32_t l, 
 	}
 	for (uint32_t i = 0; i < m; i++) {
 		/* The recorder's own start. */
-		if (l == 0 && !peak[i].from && !x->s->joined)
+		if (l == 0 && !peak[i].from && x->s->per_bin < 2)
 			continue;
 		keep(f, &(struct stretch){ .side = side,
 					   .from = peak[i].from,
@@ -1082,7 +1097,7 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 
 		find_ends(x, s);
 		/* What it does most of the time is usual; and the first interval is the recorder's own start. */
-		if (s->to - s->from > MOST * x->s->used || (s->to == 1 && !x->s->joined))
+		if (s->to - s->from > MOST * x->s->used || (s->to == 1 && x->s->per_bin < 2))
 			*s = f->stretch[--f->n_stretches];
 		else
 			s->recurs = recurs(x, f, s);
@@ -1140,7 +1155,7 @@ static void *lay_out(struct scan *x, struct family *f)
 	return at;
 }
 
-void scan_all(struct incident_store *s, struct findings *out)
+static void scan_families(struct incident_store *s, struct findings *out)
 {
 	const uint32_t n = s->n_series;
 	SCOPED(scoped_free) uint32_t *place = memory_new(n, sizeof(*place));
@@ -1217,7 +1232,7 @@ static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 		least = fmax(least, bytes ? 1 << 20 : megabytes ? 1 : 256);
 	if (m->counts && f->kind == INCIDENT_STRETCH)
 		least = fmax(least, usual / ((double)f->score < CLEAR ? 5 : 8));
-	least = fmax(least, say_least(m->name));
+	least = fmax(least, incident_least(m->name));
 	return moved <= 1e-6 * usual || (m->fault == METRIC_GRAVE ? f->value < f->usual : moved < least);
 }
 
@@ -1331,7 +1346,7 @@ static void end_group(struct group *g, const struct incident_store *s)
 	i->every_s = (double)g->period * s->bin_s;
 	i->times = i->every_s > 0 ? (uint32_t)lround((i->to_s - i->from_s) / i->every_s) : 0;
 	i->score = g->usual ? 0 : i->score + 0.1 * log2(1 + i->n_all);
-	say_order(i);
+	incident_order(i);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -1372,7 +1387,8 @@ static void add_losses(const struct incident_store *s, struct incidents *out)
 	}
 }
 
-void merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
+/* Joins what happens at one time into one incident; best first. */
+static void merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
 {
 	struct group *g = memory_new(GROUPS_MOST, sizeof(*g));
 	uint32_t n = 0;
@@ -1418,4 +1434,13 @@ void merge_all(struct incident_store *s, struct findings *f, struct incidents *o
 	if (out->n)
 		qsort(out->incident, out->n, sizeof(*out->incident), by_rank);
 	free(g);
+}
+
+void scan_all(struct incident_store *s, struct incidents *out)
+{
+	struct findings f = { 0 };
+
+	scan_families(s, &f);
+	merge_all(s, &f, out);
+	free(f.f);
 }

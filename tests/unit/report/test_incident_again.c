@@ -226,11 +226,9 @@ static struct reading of_rates(struct builder *b, const char *counter, const str
 static void refine(double rate[LONG][3], struct incident *i, uint32_t per_bin, uint64_t period_ns)
 {
 	struct incident_start start = { 0, BUILDER_START_NS };
-	struct incident_store s = { .bin_s = (double)period_ns / 1e9 * per_bin,
-				    .per_bin = per_bin,
-				    .start = &start,
-				    .recordings = 1,
-				    .joined = per_bin > 1 };
+	struct incident_store s = {
+		.bin_s = (double)period_ns / 1e9 * per_bin, .per_bin = per_bin, .start = &start, .recordings = 1
+	};
 	struct pipeline_config config = { 0 };
 	struct error e = { 0 };
 	struct builder b;
@@ -359,11 +357,9 @@ static void test_steps(void **state)
 		uint64_t interval_ns;
 		uint32_t used, per_bin;
 		double bin_s; /* of the first */
-		bool joined;
 	} cases[] = {
-		{ 128, 64, 1000000000, 4096, 2, 2, true },  { 128, 65, 1000000000, 2773, 3, 3, true },
-		{ 127, 65, 0, 2752, 3, 3, true },           { 63, 65, 1000000000, 4094, 1, 1, false },
-		{ 32, 128, 1000000000, 4095, 1, 1, false },
+		{ 128, 64, 1000000000, 4096, 2, 2 }, { 128, 65, 1000000000, 2773, 3, 3 }, { 127, 65, 0, 2752, 3, 3 },
+		{ 63, 65, 1000000000, 4094, 1, 1 },  { 32, 128, 1000000000, 4095, 1, 1 },
 	};
 
 	(void)state;
@@ -388,10 +384,9 @@ static void test_steps(void **state)
 		captured_file(path, &b.file);
 		if (store_collect(&s, &found, path, "name", &config, NULL, &e))
 			fail_msg("%s", e.text);
-		if (s.used != cases[i].used || s.per_bin != cases[i].per_bin || s.joined != cases[i].joined ||
+		if (s.used != cases[i].used || s.per_bin != cases[i].per_bin ||
 		    s.to_s[0] - s.from_s[0] != cases[i].bin_s)
-			fail_msg("case %zu: %u of %u, %d, %g", i, s.used, s.per_bin, s.joined,
-				 s.to_s[0] - s.from_s[0]);
+			fail_msg("case %zu: %u of %u, %g", i, s.used, s.per_bin, s.to_s[0] - s.from_s[0]);
 		NEAR((double)s.series[0].v[1], 7);
 		NEAR(found.duration_s, cases[i].rows * cases[i].chunks - 1.0);
 		captured_remove(path);

@@ -1,5 +1,6 @@
 /* What a scan finds does not depend on what it looked at before. */
-#include "report/incident/incident_private.h"
+#include "report/incident/incident.c"
+#include "report/incident/incident_scan.c"
 #include "tests/unit/lib/test.h"
 
 #define BINS 240
@@ -48,7 +49,7 @@ static uint32_t add(struct incident_store *s, const char *name, uint32_t cpus)
 	return first;
 }
 
-enum { STRETCH, STEP, DRIFT, WAVE, RHYTHM, ECHO, SHAPES };
+enum { STRETCH, A_STEP, DRIFT, A_WAVE, RHYTHM, ECHO, SHAPES };
 
 /* A series with something in it, which is not there at first and in the end. */
 static void fill(float *v, int shape, uint64_t seed)
@@ -59,9 +60,9 @@ static void fill(float *v, int shape, uint64_t seed)
 		noise = (shape == ECHO ? 0.8 : 0) * noise + normal(&seed);
 		v[i] = (float)(500 + noise +
 			       (shape == STRETCH ? i >= 100 && i < 110 ? 20 : 0 :
-				shape == STEP    ? i >= 150 ? 40 : 0 :
+				shape == A_STEP  ? i >= 150 ? 40 : 0 :
 				shape == DRIFT   ? 0.5 * i :
-				shape == WAVE    ? 30 * sin(i / 7.0) + (i >= 100 && i < 106 ? 25 : 0) :
+				shape == A_WAVE  ? 30 * sin(i / 7.0) + (i >= 100 && i < 106 ? 25 : 0) :
 				shape == RHYTHM  ? i % 24 == 9 ? 30 : 0 :
 						   (i >= 60 && i < 75 ? 25 : 0)));
 		if (i < 3 || i >= BINS - 7)
@@ -85,7 +86,7 @@ static void scan(struct incident_store *s, struct findings *f, double before)
 			fill(s->series[at].v, shape, at + 1);
 	}
 	*f = (struct findings){ 0 };
-	scan_all(s, f);
+	scan_families(s, f);
 }
 
 /* Those of a series other than the first, from *at on. */

@@ -1,5 +1,6 @@
 /* Incidents of series that are made here: what is found in them, and what of it is worth a line. */
-#include "report/incident/incident_private.h"
+#include "report/incident/incident.c"
+#include "report/incident/incident_scan.c"
 #include "tests/unit/lib/test.h"
 
 #define SECONDS 60
@@ -57,14 +58,14 @@ static void find(struct incident_store *s, struct incidents *out)
 	struct findings f = { 0 };
 
 	*out = (struct incidents){ 0 };
-	scan_all(s, &f);
+	scan_families(s, &f);
 	merge_all(s, &f, out);
 	free(f.f);
 	while (out->n && out->incident[out->n - 1].score < SCORE_LEAST)
 		free(out->incident[--out->n].series);
 }
 
-static void end(struct incident_store *s, struct incidents *out)
+static void done(struct incident_store *s, struct incidents *out)
 {
 	store_release(s);
 	incidents_release(out);
@@ -86,14 +87,14 @@ static void test_whole_ticks(void **state)
 	find(&s, &out);
 	assert_int_equal(out.n, 1);
 	assert_true(fabs(out.incident[0].from_s - 30) <= 1 && fabs(out.incident[0].to_s - 33) <= 1);
-	end(&s, &out);
+	done(&s, &out);
 }
 
 /* What rises once and stays, or all the time, in noise that remembers `memory` of itself; or in noise alone. */
 static void test_steps_and_drifts(void **state)
 {
 	static const double memory[] = { 0, 0.5, 0.8 };
-	enum { STEP, DRIFT, NOISE, WAYS };
+	enum { A_STEP, DRIFT, NOISE, WAYS };
 	uint32_t alarms = 0;
 
 	(void)state;
@@ -109,9 +110,9 @@ static void test_steps_and_drifts(void **state)
 		for (uint32_t i = 0; i < 240; i++) {
 			noise = keep * noise + normal(&seed) * sqrt(1 - keep * keep) * 10;
 			s.series[at].v[i] = (float)(1000 + noise +
-						    (way == STEP  ? i >= 150 ? 500 : 0 :
-						     way == DRIFT ? 3.0 * i :
-								    0));
+						    (way == A_STEP ? i >= 150 ? 500 : 0 :
+						     way == DRIFT  ? 3.0 * i :
+								     0));
 		}
 		find(&s, &out);
 		if (way == NOISE) {
@@ -120,17 +121,17 @@ static void test_steps_and_drifts(void **state)
 			const struct incident *one = out.incident;
 
 			assert_int_equal(out.n, 1);
-			assert_int_equal(one->kind, way == STEP ? INCIDENT_STRETCH : INCIDENT_DRIFT);
-			assert_true(fabs(one->from_s - (way == STEP ? 150 : 0)) <= 1 && one->to_s == 240);
+			assert_int_equal(one->kind, way == A_STEP ? INCIDENT_STRETCH : INCIDENT_DRIFT);
+			assert_true(fabs(one->from_s - (way == A_STEP ? 150 : 0)) <= 1 && one->to_s == 240);
 			assert_true(fabs(one->series[0].usual - 1000) < 40);
-			assert_true(fabs(one->series[0].value - (way == STEP ? 1500 : 1717)) < 40);
+			assert_true(fabs(one->series[0].value - (way == A_STEP ? 1500 : 1717)) < 40);
 		}
-		end(&s, &out);
+		done(&s, &out);
 	}
 	assert_int_equal(alarms, 0);
 }
 
-static uint32_t count_of(struct incident_store *s, struct finding *f, uint32_t n)
+static uint32_t found_in(struct incident_store *s, struct finding *f, uint32_t n)
 {
 	struct findings all = { .f = f, .n = n };
 	struct incidents out = { 0 };
@@ -194,7 +195,7 @@ static void test_trifles(void **state)
 		add(&s, "x", cases[i].unit, cases[i].amount, 0);
 		s.metric[0].counts = false;
 		s.metric[0].fault = cases[i].fault;
-		if (count_of(&s, &f, 1) != cases[i].n)
+		if (found_in(&s, &f, 1) != cases[i].n)
 			fail_msg("case %zu", i);
 		store_release(&s);
 	}
@@ -229,7 +230,7 @@ static void test_losses(void **state)
 	buf_release(&said);
 	s.loss = NULL;
 	s.n_losses = 0;
-	end(&s, &out);
+	done(&s, &out);
 }
 
 static void test_rhythms(void **state)
@@ -253,7 +254,7 @@ static void test_rhythms(void **state)
 		assert_true(out.incident[0].from_s == 3);
 		assert_true(fabs(out.incident[0].series[0].usual - 0.2) < 0.02);
 		assert_true(fabs(out.incident[0].series[0].value - 0.5) < 0.02);
-		end(&s, &out);
+		done(&s, &out);
 	}
 }
 
@@ -285,7 +286,7 @@ static void test_peers(void **state)
 			assert_int_equal(one->cpu, 2);
 			assert_true(fabs(one->value - 0.5) < 0.02 && fabs(one->usual - 0.2) < 0.02);
 		}
-		end(&s, &out);
+		done(&s, &out);
 	}
 }
 
@@ -308,7 +309,7 @@ static void test_larger_than_bursts(void **state)
 				s.series[at].v[i + j] += (float)(k == 6 ? news ? 900 : 90 : 40 + 20 * uniform(&seed));
 		find(&s, &out);
 		assert_int_equal(out.n, news);
-		end(&s, &out);
+		done(&s, &out);
 	}
 }
 
@@ -338,7 +339,7 @@ static void test_few_peers(void **state)
 		assert_int_equal(out.n, !k);
 		if (out.n)
 			assert_int_equal(out.incident[0].n_series, 2);
-		end(&s, &out);
+		done(&s, &out);
 	}
 }
 

@@ -1,0 +1,82 @@
+/* The series of a recording, and what is found in them. */
+#pragma once
+
+#include "common/memory.h"
+#include "common/metric/metric.h"
+#include "common/names.h"
+#include "report/incident/incident.h"
+
+struct incident_metric {
+	char *name; /* owned, and so are the next, which are in it */
+	const char *display, *unit;
+	bool amount; /* grows with time: divided by it */
+	bool counts; /* counts single occurrences, so few are few */
+	enum metric_fault fault;
+};
+struct incident_row {
+	char *label; /* owned: "CPU 3"; "" for the system */
+	enum pm_kind kind;
+	uint32_t package, cpu;
+	uint32_t *series, room; /* owned: by metric, the place of its series, from 1 on */
+};
+struct incident_row_series {
+	uint32_t metric, row;
+	float *v;     /* owned; one a bin; NaN: none */
+	double usual; /* once it was scanned: its level; NaN: it has no value */
+};
+
+/* A time that is lost, from an event or damage. */
+struct incident_loss {
+	double from_s, to_s;
+	uint64_t ticks;
+	char *text; /* owned */
+};
+
+/* One of the recordings of a file: its first interval, on our clock and its own. */
+struct incident_start {
+	double at_s;
+	uint64_t origin_ns;
+};
+
+/* Everything that was collected, in memory that does not grow with the recording. */
+struct incident_store {
+	struct incident_metric *metric; /* owned, as all below */
+	struct incident_row *row;
+	struct incident_row_series *series;
+	struct incident_loss *loss;
+	struct incident_start *start; /* by recording */
+	double *from_s, *to_s;        /* by bin */
+	uint32_t n_metrics, n_rows, n_series, n_losses, recordings;
+	uint32_t bins, used; /* bins there is room for; and those that are filled */
+	uint32_t per_bin;    /* intervals of the recorder that one bin joins */
+	struct names metrics, rows;
+	double bin_s; /* mean length of a bin */
+	bool tasks;   /* they were recorded */
+};
+/* Finds what happened in it: incidents without exact times, tasks and sentences, best first. Shapes of series that
+ * recur lose their values. */
+void scan_all(struct incident_store *s, struct incidents *out);
+
+/* The least change of a metric that matters, in its unit; 0: any. */
+double incident_least(const char *metric);
+/* Puts what people know by name first. */
+void incident_order(struct incident *i);
+
+/* The run of values with the largest sum, fed value by value; to 0: none is above 0. */
+struct best_run {
+	double sum, best;
+	uint32_t start, from, to;
+};
+
+static inline void best_run_add(struct best_run *r, uint32_t i, double excess)
+{
+	r->sum += excess;
+	if (r->sum <= 0) {
+		r->sum = 0;
+		r->start = i + 1;
+	} else if (r->sum > r->best) {
+		r->best = r->sum;
+		r->from = r->start;
+		r->to = i + 1;
+	}
+}
