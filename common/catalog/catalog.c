@@ -5,7 +5,15 @@
 
 #include "common/catalog/msr.h"
 
-/* The tables: a counter is a row. */
+/* The tables: a counter is a row, which ends with what is not the default. A macro means the same in all of them. */
+/* clang-format off */
+#define SHOWN(source_, name_, display_, key_, unit_, help_, ...) \
+	{ .source = #source_, .name = #source_ "." name_, .display = display_, .key = key_, .unit = unit_, \
+	  .help = help_, __VA_ARGS__ }
+/* Displayed by its name. */
+#define COUNTER(source, name, key, unit, help, ...) \
+	SHOWN(source, name, #source "." name, key, unit, help, __VA_ARGS__)
+/* clang-format on */
 #include "common/catalog/cpu.inc"
 #include "common/catalog/msr.inc"
 #include "common/catalog/memory.inc"

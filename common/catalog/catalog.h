@@ -43,7 +43,7 @@ struct catalog_counter {
 	const char *key;
 	const char *unit; /* UCUM */
 	const char *help;
-	uint64_t num, den;   /* scale; 0/0 stands for 1/1 */
+	uint64_t num, den;   /* scale; 0 stands for 1 */
 	uint8_t type;        /* catalog_type */
 	uint8_t semantics;   /* catalog_semantics */
 	uint8_t aggregation; /* catalog_aggregation */

@@ -25,9 +25,8 @@ enum catalog_msr_use {
 struct catalog_msr {
 	struct catalog_counter counter; /* name ("msr.aperf") and help hold for one-time values, too */
 	uint32_t address;
-	uint8_t scope;      /* catalog_msr_scope */
-	uint8_t use;        /* catalog_msr_use */
-	const char *manual; /* the document: "SDM" is Intel's, volume 4, "APM" and "PPR" are AMD's */
+	uint8_t scope; /* catalog_msr_scope */
+	uint8_t use;   /* catalog_msr_use */
 };
 
 extern const struct catalog_msr catalog_msrs[]; /* ends with address 0 */

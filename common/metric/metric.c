@@ -12,9 +12,11 @@
 #include "common/metric/shadow.h"
 
 /* The tables: a metric is a row, which ends with what is not the default. A macro means the same in all of them. */
+/* clang-format off */
 #define METRIC(name_, display_, categories_, unit_, precision_, expr_, help_, ...) \
 	{ .name = name_, .display = display_, .categories = categories_, .unit = unit_, .precision = precision_, \
 	  .expr = expr_, .help = help_, __VA_ARGS__ }
+/* clang-format on */
 #include "common/metric/tables_time.inc"
 #include "common/metric/tables_idle.inc"
 #include "common/metric/tables_interrupts.inc"
