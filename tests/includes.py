@@ -9,7 +9,7 @@ import sys
 LINES = {
     "common": ["common"],
     "format": ["common", "format"],
-    "record": ["common", "format", "record/host", "record/plan", "record/bpf", "record/perf", "record/sources",
+    "record": ["common", "format", "record/host", "record/plan", "record/perf", "record/sources",
                "record/output", "record/sample", "record"],
     "report": ["common", "format", "report/input", "report/machine", "report/replay", "report/metric",
                "report/numbers", "report/pipeline", "report/export", "report/plot", "report/copy", "report/info",

@@ -615,7 +615,10 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		restrict_rings(&s->set.event[i], o);
 		perf_attr_fill(&s->event[i].attr, &s->set.event[i]);
 		s->event[i].err = s->set.event[i].missing;
-		s->event[i].remedy = perf_way_refuses(o, &s->set.event[i], &s->event[i].err);
+		if (o->perf.bpf_programs && s->set.event[i].uncore) {
+			s->event[i].err = EOPNOTSUPP;
+			s->event[i].remedy = PM_REMEDY_NO_BPF;
+		}
 	}
 	return err;
 }

@@ -378,7 +378,7 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 	const struct perf_group *g = row->group;
 	int err = -ENOENT;
 
-	if (g->bpf && !bpf_group_opens(g->bpf))
+	if (g->bpf && !g->bpf->opens)
 		return open_counted(row, start);
 
 	if (g->sample_ns)

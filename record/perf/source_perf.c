@@ -451,7 +451,7 @@ static void set_attrs(struct pm_counter *c, const struct perf_event *e, const st
 {
 	const struct event *ev = e->ev;
 	const struct bpf_group *bpf = g ? g->bpf : NULL;
-	const char *program = bpf ? bpf_group_name(bpf) : NULL;
+	const char *program = bpf ? bpf->name : NULL;
 	struct attr_value all[] = {
 		{ PM_COUNTER_REQUESTED, pm_bool(true), e->requested },
 		{ PM_COUNTER_PERF_ATTR, pm_bytes(e->attr.bytes, e->attr.a.size), true },
@@ -470,7 +470,7 @@ static void set_attrs(struct pm_counter *c, const struct perf_event *e, const st
 		{ PM_COUNTER_PERF_USER_TEXT, pm_text(ev->text), true },
 		{ PM_COUNTER_PERF_PARSED, pm_u64(ev->parsed), true },
 		{ PM_COUNTER_PERF_INVALID, pm_u64(reason_of(e)), e->err && !g },
-		{ PM_COUNTER_PERF_BPF, pm_text(bpf ? bpf_group_text(bpf) : ""), bpf != NULL },
+		{ PM_COUNTER_PERF_BPF, pm_text(bpf ? bpf->text : ""), bpf != NULL },
 		{ PM_COUNTER_PERF_PROGRAM, pm_text(program ? program : ""), program != NULL },
 		{ PM_COUNTER_PERF_FILTER, pm_text(e->filter ? e->filter : ""), e->filter },
 	};
@@ -621,7 +621,7 @@ static void check_descriptors(const struct perf_source *s, struct plan *p)
 	for (uint32_t i = 0; i < s->n_groups; i++) {
 		const struct perf_group *g = s->group[i];
 		/* What BPF counts needs descriptors once, and the kernel keeps the events. */
-		uint32_t each = g->bpf && !bpf_group_opens(g->bpf) ? 5 : perf_rows_places(s, g);
+		uint32_t each = g->bpf && !g->bpf->opens ? 5 : perf_rows_places(s, g);
 
 		need += (uint64_t)(g->n + (g->sample_ns > 0)) * each;
 	}

@@ -1,7 +1,6 @@
 /* What counting by BPF needs of its own making: type information read and written, and programs in memory. */
-#include <linux/btf.h>
-
-#include "record/bpf/bpf_load.h"
+/* The module itself: these are its insides. */
+#include "record/perf/perf_bpf.c"
 #include "tests/unit/lib/test.h"
 
 /* ---- BTF ---- */

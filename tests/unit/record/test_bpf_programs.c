@@ -3,15 +3,13 @@
  * has them) on events, tasks and CPUs that a test makes up. The linker puts a bpf(2) of our own in the place of the
  * kernel's.
  */
-#include <linux/btf.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
 #include "format/model.h"
-#include "record/bpf/bpf_load.h"
-#include "record/bpf/bpf_programs.h"
+#include "record/perf/perf_bpf.c"
 #include "tests/unit/lib/kernel_types.h"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
@@ -570,9 +568,9 @@ static void tasks_have_places_and_so_have_their_children(void **state)
 	n_links = 0;
 	lead();
 	assert_int_equal(bpf_follower_init(&follower, &leader, &tasks, 3, CPUS, &e), 0);
-	bpf_follower_enable(&follower, true);
-	assert_int_equal(bpf_tasks_put(&tasks, 30, 2), 0);
-	assert_int_equal(bpf_tasks_put(&tasks, 40, 0), 0);
+	bpf_cells_enable(&follower.cells, true);
+	assert_int_equal(bpf_map_put(tasks.map, &(uint32_t){ 30 }, &(uint32_t){ 2 }), 0);
+	assert_int_equal(bpf_map_put(tasks.map, &(uint32_t){ 40 }, &(uint32_t){ 0 }), 0);
 	event[0][0] = (struct bpf_cell){ 1, 10, 10 };
 	leave(0, 30);
 	event[0][0] = (struct bpf_cell){ 3, 30, 30 };
@@ -610,7 +608,7 @@ static void tasks_have_places_and_so_have_their_children(void **state)
 	event[0][1].value = 190;
 	leave(1, 31);
 	assert_cell(bpf_follower_sum(&follower, 2, 1), 150, 100, 100);
-	assert_int_equal(bpf_tasks_drop(&tasks, 30), 0);
+	assert_int_equal(bpf_map_drop(tasks.map, &(uint32_t){ 30 }), 0);
 	leave(1, 30);
 	assert_cell(bpf_follower_sum(&follower, 2, 1), 150, 100, 100);
 	unlead();
@@ -632,11 +630,7 @@ static void tasks_have_places_and_so_have_their_children(void **state)
 static void leaders_are_shared(void **state)
 {
 	union perf_attr attr = { .a = { .size = 64, .config = 5, .disabled = 1, .inherit = 1, .enable_on_exec = 1 } };
-	struct bpf_leaders all = { .map = bpf_map_new(&(struct bpf_map_shape){ .name = "all",
-									       .type = BPF_MAP_TYPE_HASH,
-									       .key_size = PERF_ATTR_BYTES,
-									       .value_size = 8,
-									       .entries = 2 }),
+	struct bpf_leaders all = { .map = bpf_map_new("all", BPF_MAP_TYPE_HASH, PERF_ATTR_BYTES, 8, 2, 0),
 				   .key_size = PERF_ATTR_BYTES };
 	struct bpf_leader one, two, three, four;
 	struct cpulist cpus = { 0 };
@@ -645,7 +639,7 @@ static void leaders_are_shared(void **state)
 	assert_int_equal(cpulist_add(&cpus, 0), 0);
 	assert_int_equal(cpulist_add(&cpus, 1), 0);
 	assert_int_equal(bpf_leader_begin(&one, &all, &attr, NULL, &cpus, CPUS, &e), 0);
-	assert_false(one.found);
+	assert_true(one.events >= 0);
 	assert_int_equal(n_opened, 2);
 	/* As all of its users may have it. */
 	assert_int_equal(opened[0].a.config, 5);
@@ -655,7 +649,7 @@ static void leaders_are_shared(void **state)
 	assert_int_equal(opened[0].a.read_format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
 	attr.a.disabled = attr.a.inherit = attr.a.enable_on_exec = 0;
 	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
-	assert_true(two.found);
+	assert_int_equal(two.events, -1);
 	assert_int_equal(n_opened, 2);
 	assert_int_equal(n_programs, 1);
 	assert_int_equal(original(two.link), one.link);
@@ -669,16 +663,16 @@ static void leaders_are_shared(void **state)
 	/* Another event has another leader. */
 	attr.a.config = 6;
 	assert_int_equal(bpf_leader_begin(&three, &all, &attr, NULL, &cpus, CPUS, &e), 0);
-	assert_false(three.found);
+	assert_true(three.events >= 0);
 	bpf_leader_release(&two);
 	/* The first has ended: its entry makes room for a third in a map of two. */
 	links[0].ended = true;
 	attr.a.config = 7;
 	assert_int_equal(bpf_leader_begin(&four, &all, &attr, NULL, &cpus, CPUS, &e), 0);
-	assert_false(four.found);
+	assert_true(four.events >= 0);
 	attr.a.config = 6;
 	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
-	assert_true(two.found);
+	assert_int_equal(two.events, -1);
 	assert_int_equal(original(two.link), three.link);
 	bpf_leader_release(&two);
 	/* What the keys of an older kernel's leave out could be another event, so it is shared with nobody. */
@@ -686,18 +680,18 @@ static void leaders_are_shared(void **state)
 	for (unsigned at = PERF_ATTR_BYTES - 8; at < PERF_ATTR_BYTES; at += 7) {
 		attr.bytes[at] = 1;
 		assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
-		assert_false(two.found || two.shared);
+		assert_true(two.events >= 0 && !two.shared);
 		bpf_leader_release(&two);
 		attr.bytes[at] = 0;
 	}
 	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
-	assert_true(two.found && two.shared);
+	assert_true(two.events < 0 && two.shared);
 	bpf_leader_release(&two);
 	all.key_size = PERF_ATTR_BYTES;
 	attr.a.config = 5;
 	links[2].ended = true;
 	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
-	assert_false(two.found);
+	assert_true(two.events >= 0);
 	bpf_leader_release(&one);
 	bpf_leader_release(&two);
 	bpf_leader_release(&three);
@@ -739,8 +733,7 @@ static void an_event_is_opened_where_it_can_be(void **state)
 
 static int new_map(uint32_t type, uint32_t key_size, uint32_t value_size)
 {
-	return bpf_map_new(&(struct bpf_map_shape){
-		.name = "x", .type = type, .key_size = key_size, .value_size = value_size, .entries = 2 });
+	return bpf_map_new("x", type, key_size, value_size, 2, 0);
 }
 
 /* The map by which recorders find each other has a name in a BPF file system. */
@@ -851,7 +844,7 @@ static void cgroups_count_with_those_around_them(void **state)
 	event[1][0] = (struct bpf_cell){ 1, 10, 10 };
 	run(reader, NULL);
 	expect_cgroup(&g, 0, 0, 0, 0);
-	bpf_cgroups_enable(&g, true);
+	bpf_cells_enable(&g.state, true);
 	event[0][0] = (struct bpf_cell){ 104, 1020, 510 };
 	event[1][0] = (struct bpf_cell){ 3, 30, 30 };
 	run(at_switch, context);
@@ -860,7 +853,7 @@ static void cgroups_count_with_those_around_them(void **state)
 	/* Of a task that is not in the inner one. */
 	around[2] = 0;
 	event[0][0].value = 109;
-	bpf_cgroups_read(&g, 0);
+	bpf_program_run(g.reader, 0);
 	expect_cgroup(&g, 0, 9, 20, 2);
 	expect_cgroup(&g, 1, 4, 20, 2);
 	/* Within one set of cgroups nothing changes hands, so nothing is read. */
@@ -883,11 +876,11 @@ static void cgroups_count_with_those_around_them(void **state)
 	expect_cgroup(&g, 0, 16, 30, 3);
 	/* The other CPU has counts of its own. */
 	event[0][1] = (struct bpf_cell){ 7, 8, 4 };
-	bpf_cgroups_read(&g, 1);
+	bpf_program_run(g.reader, 1);
 	expect_cgroup(&g, 0, 16, 30, 3);
 	assert_cell(bpf_cgroups_sum(&g, 0, 0, 1), 7, 8, 4);
 	/* Stopped again. */
-	bpf_cgroups_enable(&g, false);
+	bpf_cells_enable(&g.state, false);
 	event[0][0].value = 50;
 	run(reader, NULL);
 	expect_cgroup(&g, 0, 16, 30, 3);
@@ -905,7 +898,7 @@ static void cgroups_count_with_those_around_them(void **state)
 
 /* ---- refusals ---- */
 
-static int begin_profile(const struct root *root, const int *fd, struct error *e)
+static int try_profile(const struct root *root, const int *fd, struct error *e)
 {
 	static const struct bpf_target target[2] = { { .id = 5, .fd = 50, .name = "a" },
 						     { .id = 6, .fd = 60, .name = "b" } };
@@ -916,7 +909,7 @@ static int begin_profile(const struct root *root, const int *fd, struct error *e
 	return err;
 }
 
-static int begin_cgroups(const struct root *root, const int *fd, struct error *e)
+static int try_cgroups(const struct root *root, const int *fd, struct error *e)
 {
 	struct bpf_cgroups g;
 	int err = bpf_cgroups_init(&g, root, fd, 2, 2, CPUS, e);
@@ -925,7 +918,7 @@ static int begin_cgroups(const struct root *root, const int *fd, struct error *e
 	return err;
 }
 
-static int begin_tasks(const struct root *root, const int *fd, struct error *e)
+static int try_tasks(const struct root *root, const int *fd, struct error *e)
 {
 	struct bpf_tasks t;
 	int err = bpf_tasks_init(&t, root, true, e);
@@ -934,7 +927,7 @@ static int begin_tasks(const struct root *root, const int *fd, struct error *e)
 	return err;
 }
 
-static int begin_leader(const struct root *root, const int *fd, struct error *e)
+static int try_leader(const struct root *root, const int *fd, struct error *e)
 {
 	static const struct bpf_leaders alone = { .map = -1 };
 	const union perf_attr attr = { .a = { .size = 64 } };
@@ -957,10 +950,10 @@ static void any_part_may_be_refused(void **state)
 	static const struct {
 		int (*begin)(const struct root *root, const int *fd, struct error *e);
 		unsigned parts;
-	} all[] = { { begin_profile, 2 + 2 * 2 * 2 },
-		    { begin_cgroups, 4 + 2 + 1 },
-		    { begin_tasks, 1 + 2 * 2 },
-		    { begin_leader, 3 + 2 + 1 + 2 } };
+	} all[] = { { try_profile, 2 + 2 * 2 * 2 },
+		    { try_cgroups, 4 + 2 + 1 },
+		    { try_tasks, 1 + 2 * 2 },
+		    { try_leader, 3 + 2 + 1 + 2 } };
 	struct root root;
 	char dir[32];
 	int fd[2];

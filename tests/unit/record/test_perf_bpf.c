@@ -4,11 +4,7 @@
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 
-#include <linux/bpf.h>
-#include <linux/btf.h>
-#include <sys/vfs.h>
-
-#include "record/perf/perf_bpf.h"
+#include "record/perf/perf_bpf.c"
 #include "record/perf/perf_source.h"
 #include "tests/unit/lib/kernel_types.h"
 #include "tests/unit/lib/sysroot.h"
@@ -259,7 +255,7 @@ static void open_cgroups(struct fixture *f)
 	open_good(f);
 	assert_int_equal(f->s->n_groups, 1);
 	assert_int_equal(f->s->group[0]->n_rows, 4);
-	assert_string_equal(bpf_group_text(f->s->group[0]->bpf), "cgroups");
+	assert_string_equal(f->s->group[0]->bpf->text, "cgroups");
 }
 
 static void one_row_of_a_cpu_reads_for_all_cgroups(void **state)
@@ -368,9 +364,9 @@ static void each_program_has_its_counts(void **state)
 	g = f.s->group;
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(g[i]->n_rows, 2);
-		assert_int_equal(bpf_group_opens(g[i]->bpf), !i);
-		assert_string_equal(bpf_group_text(g[i]->bpf), text[i]);
-		assert_string_equal(bpf_group_name(g[i]->bpf), "target");
+		assert_int_equal(g[i]->bpf->opens, !i);
+		assert_string_equal(g[i]->bpf->text, text[i]);
+		assert_string_equal(g[i]->bpf->name, "target");
 		for (uint32_t c = 0; c < 2; c++)
 			for (uint32_t k = 0; k < 2; k++)
 				*cell(g[i]->row[c], k) = (struct bpf_cell){ 1000 * i + 100 * c + k, 50 + k, 40 };
@@ -525,7 +521,7 @@ static void requests_are_checked(void **state)
 	end(&f);
 	begin(&f, TARGET_SYSTEM, "cs,faults");
 	open_good(&f);
-	assert_string_equal(bpf_group_text(f.s->group[0]->bpf), "alone");
+	assert_string_equal(f.s->group[0]->bpf->text, "alone");
 	assert_int_equal(f.w->model.n_probes, 1);
 	assert_non_null(strstr(said(&f.w->model.probe[0].what), "events are not shared with other recorders: "));
 	end(&f);
