@@ -14,7 +14,6 @@
 static const char *const scopes[] = { "cpu", "core", "package" };
 static const char *const formats[] = { "delta", "raw", "percent", "average" };
 static const char *const types[] = { "cycles", "seconds", "usec" };
-static const char *const telemetry_types[] = { "raw", "txtal_time", "tcore_clock" };
 static const char *const words[] = { "cpu",     "core",    "package", "u32",     "u64",  "raw", "delta",
 				     "percent", "average", "cycles",  "seconds", "usec", NULL };
 
@@ -70,7 +69,6 @@ static int take_perf(struct add *a, const char *word, struct error *e)
 	return set_location(a, ADD_PERF, word + 5, e);
 }
 
-/* Attributes of any location except telemetry. */
 static int take_word(struct add *a, const char *word, struct error *e)
 {
 	const char *near;
@@ -84,7 +82,6 @@ static int take_word(struct add *a, const char *word, struct error *e)
 		return take_perf(a, word, e);
 	if ((i = index_of(scopes, N(scopes), word)) >= 0) {
 		a->scope = (enum add_scope)i;
-		a->scope_given = true;
 	} else if ((i = index_of(formats, N(formats), word)) >= 0) {
 		a->format = (enum add_format)i;
 	} else if ((i = index_of(types, N(types), word)) >= 0) {
@@ -108,89 +105,6 @@ static int take_word(struct add *a, const char *word, struct error *e)
 	return 0;
 }
 
-static int take_domain(struct add *a, const char *value, struct error *e)
-{
-	uint64_t number;
-
-	for (int i = 0; i < N(scopes); i++) {
-		size_t len = strlen(scopes[i]);
-
-		if (strncmp(value, scopes[i], len) || parse_u64(value + len, &number) || number >= UINT32_MAX)
-			continue;
-		a->scope = (enum add_scope)i;
-		a->scope_given = true;
-		a->number = (uint32_t)number;
-		return 0;
-	}
-	return error_set(e, EINVAL, "domain=%.40s is not cpuN, coreN or packageN", value);
-}
-
-struct telemetry {
-	uint64_t lsb, msb, guid, sequence;
-	bool offset_given, guid_given;
-};
-
-static int take_telemetry(struct add *a, struct telemetry *t, const char *word, struct error *e)
-{
-	static const char *const keys[] = { "name", "type", "format", "domain", "offset", "lsb",
-					    "msb",  "guid", "seq",    "path",   NULL };
-	uint64_t *const number[] = { NULL, NULL, NULL, NULL, &a->offset, &t->lsb, &t->msb, &t->guid, &t->sequence };
-	const char *value = strchr(word, '='), *near;
-	char key[16] = "";
-	int k, i;
-
-	if (value && value - word < (long)sizeof(key))
-		memcpy(key, word, (size_t)(value - word));
-	k = index_of(keys, N(keys) - 1, key);
-	if (k < 0) {
-		near = options_nearest(key[0] ? key : word, keys, SIZE_MAX);
-		return error_set(e, EINVAL, "'%.40s' is not an attribute of pmt%s%s%s", word,
-				 near ? "; did you mean " : "", near ? near : "", near ? "=?" : "");
-	}
-	value++;
-	t->offset_given |= k == 4;
-	t->guid_given |= k == 7;
-	switch (k) {
-	case 0:
-		return set_name(a, value, e);
-	case 1:
-		i = index_of(telemetry_types, N(telemetry_types), value);
-		a->type = i > 0 ? telemetry_types[i] : NULL;
-		return i < 0 ? error_set(e, EINVAL, "type=%.40s is not raw, txtal_time or tcore_clock", value) : 0;
-	case 2:
-		i = index_of(formats, N(formats), value);
-		a->format = i < 0 ? ADD_DELTA : (enum add_format)i;
-		return i < 0 || i == ADD_PERCENT ?
-			       error_set(e, EINVAL, "format=%.40s is not raw, delta or average", value) :
-			       0;
-	case 3:
-		return take_domain(a, value, e);
-	case 9:
-		a->text = memory_text(value);
-		return 0;
-	default:
-		return parse_u64(value, number[k]) ?
-			       error_set(e, EINVAL, "%s=%.40s is not a number", keys[k], value) :
-			       0;
-	}
-}
-
-static int check_telemetry(struct add *a, const struct telemetry *t, struct error *e)
-{
-	if (!a->name[0] || !t->offset_given || t->guid_given == (a->text != NULL))
-		return error_set(e, EINVAL, "pmt needs name=, offset=, and either guid= or path=");
-	if (t->msb < t->lsb || t->msb > 63)
-		return error_set(e, EINVAL, "bits %llu to %llu are not within 0 to 63", (unsigned long long)t->lsb,
-				 (unsigned long long)t->msb);
-	if (t->guid > UINT32_MAX || t->sequence >= UINT32_MAX || a->offset > INT32_MAX)
-		return error_set(e, EINVAL, "a guid has 32 bits, and no telemetry region is that large");
-	a->guid = (uint32_t)t->guid;
-	a->sequence = (uint32_t)t->sequence;
-	a->lsb = (unsigned)t->lsb;
-	a->width = (unsigned)(t->msb - t->lsb + 1);
-	return 0;
-}
-
 /* The head that turbostat gives such columns. */
 static void default_name(struct add *a)
 {
@@ -207,22 +121,13 @@ static void default_name(struct add *a)
 
 static int take_all(struct add *a, char *text, struct error *e)
 {
-	struct telemetry t = { .msb = 63 };
 	char *save = NULL;
 	int err = 0;
 
-	for (char *w = strtok_r(text, ",", &save); w && !err; w = strtok_r(NULL, ",", &save)) {
-		if (a->location == ADD_PMT)
-			err = take_telemetry(a, &t, w, e);
-		else if (!strcmp(w, "pmt"))
-			err = set_location(a, ADD_PMT, NULL, e);
-		else
-			err = take_word(a, w, e);
-	}
+	for (char *w = strtok_r(text, ",", &save); w && !err; w = strtok_r(NULL, ",", &save))
+		err = take_word(a, w, e);
 	if (!err && a->location == ADD_NOWHERE)
-		err = error_set(e, EINVAL, "no location: msr0xHEX, msrDECIMAL, /path, perf/DEVICE/EVENT or pmt");
-	if (!err && a->location == ADD_PMT)
-		err = check_telemetry(a, &t, e);
+		err = error_set(e, EINVAL, "no location: msr0xHEX, msrDECIMAL, /path or perf/DEVICE/EVENT");
 	return err;
 }
 

@@ -13,13 +13,11 @@ import time
 import machines
 import rig
 
-TELEMETRY = int.from_bytes(b"ABCDEFGH", "little")
 ADDED = ["msr0x199,u32,raw,PRF_CTRL", "msr0x3fd,core,percent,C6P", "msr0x611,u32,package,PkgE", "msr0x34,u32",
          "msr0x7fff,cpu,None", "/sys/devices/system/cpu/cpu0/cpuidle/state2/time,usec,percent,C6T",
          "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,package,C1T",
          "/sys/devices/system/cpu/intel_uncore_frequency/package_01_die_00/current_freq_khz,average,UncK",
-         "/sys/no/such/file,Lost",
-         "pmt,name=Field,guid=0x1234,offset=8,lsb=8,msb=23,format=raw,domain=package1"]
+         "/sys/no/such/file,Lost"]
 INTERVAL_S = .1
 
 
@@ -37,7 +35,6 @@ def cells(path):
 def expected(machine):
     """{(metric, scope, place): value an interval}"""
     want = {("add.unck", "system", ""): 2300000}
-    want[("add.field", "package", "1")] = TELEMETRY >> 8 & 0xFFFF
     for c in machine.cpus[:4]:
         i = c["cpu"]
         want[("add.prf_ctrl", "cpu", f"{i}")] = 0x2A00
@@ -55,8 +52,6 @@ def main():
     rig.need()
     machine, wrong = machines.build("skylakex"), []
     with rig.Mounted(machine) as m:
-        m.control("file sys/class/intel_pmt/telem0/guid 0x1234\\n", "file sys/class/intel_pmt/telem0/size 16\\n",
-                  "file sys/class/intel_pmt/telem0/telem 01234567ABCDEFGH")
         process = subprocess.Popen(m.command("--sources=msr", "-i", f"{INTERVAL_S}", "-n", "40", "--TCC=90",
                                              *[f"--add={text}" for text in ADDED]), stderr=subprocess.PIPE, text=True)
         time.sleep(1.5)

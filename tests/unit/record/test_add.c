@@ -18,19 +18,14 @@ static void takes_locations_and_attributes(void **state)
 		  { ADD_MSR, .format = ADD_RAW, .width = 32, .name = "PRF_CTRL", .address = 0x199 } },
 		{ "msr16", { ADD_MSR, .width = 64, .name = "M0X10", .address = 16 } },
 		{ "msr0x3fd,u32,percent,core",
-		  { ADD_MSR, ADD_CORE, ADD_PERCENT, 32, .name = "M0x3fd%", .address = 0x3fd, .scope_given = true } },
+		  { ADD_MSR, ADD_CORE, ADD_PERCENT, 32, .name = "M0x3fd%", .address = 0x3fd } },
 		{ "package,Mine,usec,/sys/x/y,delta",
-		  { ADD_PATH, ADD_PACKAGE, .width = 64, .type = "usec", .name = "Mine", .text = (char *)"/sys/x/y",
-		    .scope_given = true } },
+		  { ADD_PATH, ADD_PACKAGE, .width = 64, .type = "usec", .name = "Mine",
+		    .text = (char *)"/sys/x/y" } },
 		{ "/sys/x/y", { ADD_PATH, .width = 64, .name = "y", .text = (char *)"/sys/x/y" } },
 		{ "perf/msr/aperf,average",
 		  { ADD_PERF, .format = ADD_AVERAGE, .width = 64, .name = "aperf", .text = (char *)"msr/aperf" } },
 		{ "msr0x10,name=cycle", { ADD_MSR, .width = 64, .name = "cycle", .address = 0x10 } },
-		{ "pmt,name=Die%c6,type=txtal_time,format=average,domain=package1,offset=120,guid=0x1a067102,seq=2",
-		  { ADD_PMT, ADD_PACKAGE, ADD_AVERAGE, 64, "txtal_time", "Die%c6", .number = 1, .guid = 0x1a067102,
-		    .sequence = 2, .offset = 120, .scope_given = true } },
-		{ "pmt,name=F,offset=8,lsb=4,msb=11,path=/sys/t",
-		  { ADD_PMT, .width = 8, .name = "F", .text = (char *)"/sys/t", .offset = 8, .lsb = 4 } },
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
@@ -48,12 +43,6 @@ static void takes_locations_and_attributes(void **state)
 		assert_string_equal(a.name, is->name);
 		assert_string_equal(a.text ? a.text : "", is->text ? is->text : "");
 		assert_int_equal(a.address, is->address);
-		assert_int_equal(a.number, is->number);
-		assert_int_equal(a.guid, is->guid);
-		assert_int_equal(a.sequence, is->sequence);
-		assert_int_equal(a.offset, is->offset);
-		assert_int_equal(a.lsb, is->lsb);
-		assert_int_equal(a.scope_given, is->scope_given);
 		add_release(&a);
 	}
 }
@@ -75,18 +64,6 @@ static void refuses_with_the_nearest_word(void **state)
 		{ "perf//x", "perf/DEVICE/EVENT" },
 		{ "perf/msr/", "perf/DEVICE/EVENT" },
 		{ "msr0x10,name=", "1 to 63" },
-		{ "pmt,name=X,offset=0", "guid= or path=" },
-		{ "pmt,name=X,guid=1", "offset=" },
-		{ "pmt,ofset=0", "did you mean offset=" },
-		{ "pmt,name=X,offset=0,guid=1,path=/x", "either" },
-		{ "pmt,name=X,offset=0,guid=1,lsb=9,msb=8", "not within 0 to 63" },
-		{ "pmt,name=X,offset=0,guid=1,msb=64", "not within 0 to 63" },
-		{ "pmt,name=X,offset=0,guid=0x100000000", "a guid has 32 bits" },
-		{ "pmt,name=X,offset=0,guid=1,seq=0xffffffff", "a guid has 32 bits" },
-		{ "pmt,name=X,offset=0x80000000,guid=1", "no telemetry region is that large" },
-		{ "pmt,name=X,offset=0,guid=1,domain=node1", "packageN" },
-		{ "pmt,name=X,offset=0,guid=1,type=cycles", "tcore_clock" },
-		{ "pmt,name=X,offset=-1,guid=1", "is not a number" },
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
@@ -174,27 +151,6 @@ static void what_is_not_there_is_a_column_with_a_reason(void **state)
 	c = pm_model_counter_named(&here.model, "add.here");
 	assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0), PM_REASON_NOT_SUPPORTED);
 	assert_non_null(pm_model_counter_named(&here.model, "add.tsc"));
-}
-
-static void reads_fields_of_telemetry(void **state)
-{
-	static struct add a;
-
-	sysroot_make(here.dir, "server");
-	for (int i = 0; i < 3; i++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "/sys/class/intel_pmt/telem%d/guid", i);
-		sysroot_put(here.dir, path, i == 1 ? "0x2\n" : "0x1\n");
-		snprintf(path, sizeof(path), "/sys/class/intel_pmt/telem%d/telem", i);
-		sysroot_put(here.dir, path, "%d234567 abcdefg ", i);
-	}
-	assert_int_equal(add_parse(&a, "pmt,name=X,guid=1,seq=1,offset=8,lsb=8,msb=23,domain=package1", NULL), 0);
-	start("server", &a, 1);
-	/* "abcdefg " from the second byte on, two bytes of it. */
-	assert_int_equal(value(0, 1), 'b' | 'c' << 8);
-	assert_int_equal(here.model.instance[here.model.group[0].instance[0] - 1].kind, PM_PACKAGE);
-	assert_int_equal(pm_model_counter_named(&here.model, "add.x")->width, 16);
 }
 
 /* Register 0x10 of a CPU is 0xf00000000 + 256 times the CPU; there is no other. */
@@ -291,5 +247,4 @@ UNIT_TESTS(cmocka_unit_test(takes_locations_and_attributes), cmocka_unit_test(re
 	   cmocka_unit_test_teardown(reads_files_by_scope, teardown),
 	   cmocka_unit_test_teardown(reads_other_files_once, teardown),
 	   cmocka_unit_test_teardown(what_is_not_there_is_a_column_with_a_reason, teardown),
-	   cmocka_unit_test_teardown(registers_are_read_where_they_count, teardown),
-	   cmocka_unit_test_teardown(reads_fields_of_telemetry, teardown))
+	   cmocka_unit_test_teardown(registers_are_read_where_they_count, teardown))
