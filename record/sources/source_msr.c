@@ -1,8 +1,8 @@
 /*
- * Model-specific registers of x86: those of the catalog, and those that --add names, with the files that it names. There
- * is no table of models: every register of the catalog is tried once at each place it belongs to. If a register does not
- * exist, the driver turns the fault into an error, which is recorded. One CPU stands for its core, module, package or
- * the whole system, so that a shared register is read once.
+ * Model-specific registers of x86: those of the catalog, and those that --add names, with the files that it names.
+ * There is no table of models: every register of the catalog is tried once at each place it belongs to. If a register
+ * does not exist, the driver turns the fault into an error, which is recorded. One CPU stands for its core, module,
+ * package or the whole system, so that a shared register is read once.
  */
 #include <errno.h>
 #include <stdio.h>
