@@ -898,8 +898,8 @@ static inline __attribute__((always_inline)) uint32_t take_simple(struct track *
 		uint64_t now = c->v[row], d = (now - prev) & mask;
 		bool closing = each || closes[row], alone = each && row > first;
 
-		/* What was lost before is told at the end of the interval. */
-		if (d > few || (closing && !clean) || (level && (any || !closing)))
+		/* What was lost before is told at the end of the interval; a level read twice at once is none. */
+		if (d > few || (closing && !clean) || (level && (any || !closing || midpoint(c, row) == before)))
 			break;
 		if (timed) {
 			uint64_t e = c->enabled[row] - prev_enabled, r = c->running[row] - prev_running;

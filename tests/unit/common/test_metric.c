@@ -90,7 +90,7 @@ static bool is_class_event(const char *name)
 
 static bool is_known(const char *name)
 {
-	/* What report/metric/bind_names.c makes of a counter is known with it. */
+	/* What report/metric/bind.c makes of a counter is known with it. */
 	static const char *const made[] = { ".readout", ".celsius", ".joules", ".seconds", ".in_c6", ".worst" };
 	static const char *const alone[] = { "reading.time", "reading.us",     "cpu.apic_id", "cpu.x2apic_id",
 					     "pmt.die_c6",   "pmt.module_c1e", "l2.refs",     "l2.hits" };

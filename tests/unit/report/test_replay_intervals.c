@@ -493,6 +493,39 @@ static void span(void **state)
 	}
 }
 
-UNIT_TESTS(cmocka_unit_test(span), cmocka_unit_test(turns_that_come_late), cmocka_unit_test(scaling),
-	   cmocka_unit_test(random_recordings), cmocka_unit_test(gathering),
+static struct reading rising(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b, (void)counter, (void)i;
+	return (struct reading){ 10 + row, 0 };
+}
+
+/* A reading that was taken at the moment of the one before says nothing about an interval. */
+static void level_read_twice_at_once(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+	uint64_t *v;
+
+	(void)state;
+	builder_init(&b, rising);
+	counter = builder_counter(&b, "temperature", "Cel", PM_GAUGE, PM_AGG_MEAN);
+	builder_group(&b, PM_CPU, 1, 0, &counter, 1);
+	c = start(&b, REPLAY_EACH, 0, VALUE | 1u << TRACK_ELAPSED);
+	v = (uint64_t *)(uintptr_t)builder_chunk(&b, 0, 4, 1)->group[0].v;
+	v[2] = v[1];
+	v[4 + 2] = v[4 + 1];
+	assert_int_equal(replay_chunk(c->replay, &b.chunk), 0);
+	assert_int_equal(c->n, 3);
+	assert_value(c->value[0][TRACK_VALUE][0], 11);
+	assert_missing(c->value[0][TRACK_VALUE][1], VALUE_NO_INTERVAL);
+	assert_missing(c->value[0][TRACK_ELAPSED][1], VALUE_NO_INTERVAL);
+	assert_value(c->value[0][TRACK_VALUE][2], 13);
+	assert_value(c->value[0][TRACK_ELAPSED][2], 2);
+	stop(c);
+	builder_release(&b);
+}
+
+UNIT_TESTS(cmocka_unit_test(span), cmocka_unit_test(level_read_twice_at_once), cmocka_unit_test(turns_that_come_late),
+	   cmocka_unit_test(scaling), cmocka_unit_test(random_recordings), cmocka_unit_test(gathering),
 	   cmocka_unit_test(joint_readings_without_a_turn), cmocka_unit_test(joint_readings_of_an_absent_group))
