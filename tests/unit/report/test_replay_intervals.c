@@ -1,7 +1,7 @@
 /* Counters that share hardware, longer intervals, parts of a recording, groups that come and go; and all of it at
  * random. */
 #include "common/statistics.h"
-#include "report/replay/track.c"
+#include "report/replay/replay.c"
 #include "tests/unit/lib/replay_caught.h"
 
 /* Opened 20 ns before the first snapshot, and has not had a turn by then. */
