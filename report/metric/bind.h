@@ -114,66 +114,8 @@ struct bound_metric {
 	uint8_t digits; /* a register as it is, with so many hexadecimal digits; 0: a number */
 };
 
-/*
- * Formulas over PMU classes (common/catalog/pmu_class.h): "nvidia_ucf/mem_bytes_rd/" is that event on every PMU of
- * the class. What a formula divides was best counted at once: of each PMU, its inputs come from one group, if one has
- * them all. What was counted with a filter is another quantity: there is one metric for each recorded set of filters.
- */
-
-/* A PMU of the recording. */
-struct class_pmu {
-	const struct pmu_class *class; /* NULL: none */
-	uint32_t kin;    /* place of the first PMU with the same CPUs whose name differs in digits at most */
-	uint16_t reason; /* why a requested event of it is not in the recording; PM_OK: nobody requested it */
-	bool refused;    /* that is the reason of an event, not of the whole PMU */
-	bool recorded;   /* some event of it is in the recording */
-};
-
-struct class_counter {
-	uint32_t counter; /* id */
-	uint32_t group;
-	const char *pmu; /* borrowed from the model */
-	const struct pmu_class *class;
-	const struct pmu_class_event *event;
-	uint32_t filter;   /* place in filter[] */
-	uint32_t first;    /* place of the PMU's first row */
-	uint64_t words[3]; /* the PMU's filters: attr words without the event's code */
-	bool clock;
-};
-
-struct class_index {
-	struct class_counter *row; /* owned; PMU by PMU and group by group, as they were recorded */
-	size_t n;
-	uint32_t *sorted; /* owned: places of rows by PMU, event, filter and group */
-	char **filter;    /* owned; distinct texts, the first is "" */
-	uint32_t n_filters;
-	struct class_pmu *pmu; /* owned; beside pmu[] of the model */
-	struct names pmus;     /* their names -> places */
-};
-
-/* Which counters one formula takes, under one set of filters. */
-struct class_choice {
-	const struct pmu_class *class;
-	const struct class_index *index;
-	uint32_t filter;
-	bool *taken; /* owned: of each row of the index */
-	size_t n;    /* PMUs that can feed the formula */
-};
-
-/* The counters of a model, borrowed, by all names that formulas have for them. */
-struct bind_index {
-	const struct pm_model *model;
-	struct names names;
-	struct bind_entry *entry; /* owned */
-	uint32_t n;
-	struct class_index classes;
-	struct event_pmu *pmu; /* owned: the recording's, for bind_meant() */
-	size_t n_pmus;
-	bool knows_pmus;
-};
-
-void bind_index_build(struct bind_index *x, const struct pm_model *m);
-void bind_index_release(struct bind_index *x);
+/* The counters of a model by all names that formulas have for them. */
+struct bind_index;
 
 /* Counters as metrics borrow their texts from the model, so that a recording of very many costs little: a binding
  * must be released before its model goes. */
@@ -182,8 +124,8 @@ struct binding {
 	size_t n_metrics;
 	struct bound_input *input;
 	size_t n_inputs;
-	struct names input_names; /* "aspect name" -> place */
-	struct bind_index index;
+	struct names input_names;        /* "aspect name" -> place */
+	struct bind_index *index;        /* owned */
 	struct metric_set recorded;      /* owned: vendor's metrics requested from pmrec */
 	const struct metric_set *vendor; /* borrowed: all that --metrics-file offered, fed or not */
 	size_t n_vendor;
@@ -213,12 +155,6 @@ struct bind_options {
  * lack. 0 or -errno. */
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e);
 void binding_release(struct binding *b);
-/* Whether some event of a PMU was opened more than once, in several groups. */
-bool bind_twice(const struct pm_model *m);
-/* Replaces each event in `found` by the one of the same name and PMU that a formula with these inputs takes: the
- * first one in a group with most of the other inputs. Other inputs stay. */
-void bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
-		    uint32_t *found, uint32_t n);
 /* The metric whose value for the system is the input, bound before those that use it; NULL: none. */
 const struct bound_metric *bind_whole(const struct binding *b, const struct input_more *i);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
@@ -250,13 +186,6 @@ bool turbostat_shows(const struct bound_metric *m);
 const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about);
 /* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. */
 void binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
-/* Whether a formula copes without its input `i`: it asks has_event() first. */
-bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
-/* A name that stands for something made of a counter ("msr.therm_status.celsius"): that counter's name, and what is
- * made of it in *in. NULL: it is none. What is known of CPUs without any reading hangs at msr.tsc. */
-const char *bind_field(const char *name, struct input_more *in);
-/* The counters of what bind_field() says, as bind_counters() gives them. */
-uint32_t bind_made_of(const struct bind_index *x, const char *counter, uint32_t *found, uint32_t max);
 /* The input's number at the place of an instance; NaN: not known. */
 double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i);
 /* The number of machine facts (#name without '#'); false: unknown name. Missing facts are a missing value. */
@@ -265,22 +194,11 @@ bool bind_literal(const struct places *p, const char *name, struct value *v);
 uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max);
 /* Appends the counters of the metric, once for all PMUs of a kind. */
 void bound_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out);
-/* Recorded events that the text means, however it is written: ids into `found` (at most `max`); their number, 0 if
- * the text means nothing there. `events` (NULL: none) adds names of a vendor's files. */
-uint32_t bind_meant(struct bind_index *x, struct vendor_events *events, const char *text, uint32_t *found,
-		    uint32_t max);
 /* `bytes` of the recorded perf_event_attr from `at` on as a number; it has the byte order of its machine, and 0 after
  * its end. */
 uint64_t bind_attr(const struct pm_model *m, const struct pm_counter *c, size_t at, size_t bytes);
 
-/* The class that the text of a formula names first, or NULL. */
-const struct pmu_class *class_of_formula(const char *text);
 /* Splits "nvidia_ucf/cycles/"; NULL: not an event of a class. */
 const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class);
-/* What a formula with these inputs takes; choice->n is 0 if nothing can feed it. */
-void class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
-		  uint32_t filter, const struct expr_input *in, size_t n);
-void class_choice_release(struct class_choice *choice);
-/* Counters of the event, and the clock beside each (0: none), at most `max`. */
-uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,
-			uint32_t *clock, uint32_t max);
+/* The names that pmrec's -M requested, from 0 on; NULL after the last. */
+const char *recorded_name(const struct pm_model *m, uint32_t i);

@@ -14,7 +14,6 @@
 #include "common/metric/shadow.h"
 #include "common/options.h"
 #include "common/memory.h"
-#include "report/metric/recorded_metrics.h"
 #include "report/metric/select.h"
 #include "report/stat/stat.h"
 
@@ -211,7 +210,7 @@ static bool add_refused(struct stat_sheet *s, const struct metric *row, uint32_t
 		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH ||
 		    in[i].aspect == EXPR_HAS_EVENT)
 			continue;
-		if ((all = bind_counters(&s->binding->index, in[i].name, &counter, 1)))
+		if ((all = bind_counters(s->binding->index, in[i].name, &counter, 1)))
 			add_event(s, &what, counter);
 	}
 	all = all && what.n_events;
@@ -360,8 +359,8 @@ static void add_rate(struct stat_sheet *s, uint32_t event)
 
 	while (k < ev->n_counters && s->places->kind[ev->counter[k]] == PM_KINDS)
 		k++;
-	if (k == ev->n_counters || (!bind_counters(&s->binding->index, "task-clock", &clock, 1) &&
-				    !bind_counters(&s->binding->index, "cpu-clock", &clock, 1)))
+	if (k == ev->n_counters || (!bind_counters(s->binding->index, "task-clock", &clock, 1) &&
+				    !bind_counters(s->binding->index, "cpu-clock", &clock, 1)))
 		return;
 	for (size_t i = 0; i < s->binding->n_metrics && !what.metric; i++)
 		if (s->binding->metric[i].counter == clock)

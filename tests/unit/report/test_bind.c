@@ -9,12 +9,17 @@ static uint32_t event(struct builder *b, const char *name)
 
 static uint32_t counters(struct builder *b, const char *name, uint32_t *id, uint32_t max)
 {
-	struct bind_index index;
+	const struct bind_options options = { .counters_only = true };
+	struct binding binding = { 0 };
+	struct places places = { 0 };
+	struct error e = { 0 };
 	uint32_t n;
 
-	bind_index_build(&index, &b->model);
-	n = bind_counters(&index, name, id, max);
-	bind_index_release(&index);
+	places_update(&places, &b->model);
+	assert_int_equal(binding_build(&binding, &places, &options, &e), 0);
+	n = bind_counters(binding.index, name, id, max);
+	binding_release(&binding);
+	places_release(&places);
 	return n;
 }
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "report/metric/amount.h"
-#include "report/metric/recorded_metrics.h"
 #include "report/metric/vendor_files.h"
 #include "tests/unit/lib/captured.h"
 
@@ -104,17 +103,17 @@ static void recorded(void **state)
 		{ { "broken", "", "x +", "", "", "" } },
 		{ { "short", "", "z" } },
 	};
+	const struct bind_options options = { 0 };
 	struct pm_value all = pm_array(6);
-	struct metric_set set;
+	struct metric_set *set;
+	struct binding binding = { 0 };
+	struct places places = { 0 };
+	struct error e = { 0 };
 	struct builder b;
 
 	(void)state;
 	builder_init(&b, one_a_row);
-	recorded_metrics(&set, &b.model);
-	assert_int_equal(set.n, 0);
-	metric_set_release(&set);
 	assert_null(recorded_name(&b.model, 0));
-	assert_false(recorded_asks(&b.model, "ipc"));
 	for (uint32_t i = 0; i < 6; i++) {
 		uint32_t n = 0;
 
@@ -125,33 +124,34 @@ static void recorded(void **state)
 			all.array.item[i].array.item[k] = pm_text(rows[i].part[k]);
 	}
 	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_METRICS, all), 0);
-	recorded_metrics(&set, &b.model);
-	assert_int_equal(set.n, 3);
-	assert_string_equal(set.row[0].name, "core_bound_2");
-	assert_string_equal(set.row[0].display, "Core-Bound 2");
-	assert_string_equal(set.row[0].aliases, "Core-Bound 2");
-	assert_string_equal(set.row[0].unit, "%");
-	assert_string_equal(set.row[0].expr, "x / y");
-	assert_string_equal(set.row[0].threshold, "x > 3");
-	assert_string_equal(set.row[0].categories, "A;B");
-	assert_string_equal(set.row[0].help, "why");
-	assert_int_equal(set.row[0].precision, 2);
-	assert_true(set.row[0].default_on);
-	assert_string_equal(set.row[1].name, "plain");
-	assert_null(set.row[1].threshold);
-	assert_null(set.row[1].categories);
-	assert_string_equal(set.row[2].expr, "z");
-	assert_string_equal(set.row[2].help, "");
-	assert_non_null(strstr(buf_str(&set.skipped), "metric broken left out: "));
-	assert_null(strchr(strchr(buf_str(&set.skipped), '\n') + 1, '\n'));
-	metric_set_release(&set);
+	places_update(&places, &b.model);
+	assert_int_equal(binding_build(&binding, &places, &options, &e), 0);
+	set = &binding.recorded;
+	assert_int_equal(set->n, 3);
+	assert_string_equal(set->row[0].name, "core_bound_2");
+	assert_string_equal(set->row[0].display, "Core-Bound 2");
+	assert_string_equal(set->row[0].aliases, "Core-Bound 2");
+	assert_string_equal(set->row[0].unit, "%");
+	assert_string_equal(set->row[0].expr, "x / y");
+	assert_string_equal(set->row[0].threshold, "x > 3");
+	assert_string_equal(set->row[0].categories, "A;B");
+	assert_string_equal(set->row[0].help, "why");
+	assert_int_equal(set->row[0].precision, 2);
+	assert_true(set->row[0].default_on);
+	assert_string_equal(set->row[1].name, "plain");
+	assert_null(set->row[1].threshold);
+	assert_null(set->row[1].categories);
+	assert_string_equal(set->row[2].expr, "z");
+	assert_string_equal(set->row[2].help, "");
+	assert_non_null(strstr(buf_str(&set->skipped), "metric broken left out: "));
+	assert_null(strchr(strchr(buf_str(&set->skipped), '\n') + 1, '\n'));
+	binding_release(&binding);
+	places_release(&places);
 	assert_string_equal(recorded_name(&b.model, 0), "ipc");
 	assert_string_equal(recorded_name(&b.model, 1), "Core-Bound 2");
 	assert_string_equal(recorded_name(&b.model, 3), "");
 	assert_string_equal(recorded_name(&b.model, 5), "short");
 	assert_null(recorded_name(&b.model, 6));
-	assert_true(recorded_asks(&b.model, "IPC") && recorded_asks(&b.model, "short"));
-	assert_false(recorded_asks(&b.model, "core_bound_2"));
 	builder_release(&b);
 }
 
