@@ -242,6 +242,7 @@ struct outlet {
 	struct outlet_config config;
 	pthread_t thread;
 	void *stack;
+	pid_t client;         /* the program for which a process writes */
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t put, taken;
 	struct entry *first, **last; /* the one that is being written stays first */
@@ -315,15 +316,19 @@ static pid_t start_process(struct outlet *o)
 /* Shares the calling thread's errno and other thread-local memory, which that thread leaves alone meanwhile. */
 static int process_main(void *arg)
 {
-	/* There is nobody left to write for. */
+	const struct outlet *o = arg;
+
+	/* It ends with the program, which may have ended before the kernel was told so. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	write_frames(arg);
+	if (getppid() == o->client)
+		write_frames(arg);
 	syscall(SYS_exit, 0);
 	return 0;
 }
 
 static pid_t start_process(struct outlet *o)
 {
+	o->client = getpid();
 	o->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (o->stack == MAP_FAILED) {
 		o->stack = NULL;

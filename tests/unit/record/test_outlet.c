@@ -2,9 +2,13 @@
  * The queue before the file, with a sink that takes, refuses or holds what it is given. Time is the test's: each look
  * at the clock is a millisecond later than the one before, and waits for a time that is long past are over at once.
  */
-#include <stdatomic.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "record/host/clocks.h"
 #include "record/output/outlet.h"
@@ -19,6 +23,18 @@ uint64_t __wrap_clocks_monotonic(void);
 uint64_t __wrap_clocks_monotonic(void)
 {
 	return atomic_fetch_add(&now, MS) + MS;
+}
+
+static bool starts_slowly;
+
+int __real_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+
+int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	if (option == PR_SET_PDEATHSIG && starts_slowly)
+		nanosleep(&(struct timespec){ .tv_nsec = 400000000 }, NULL);
+	return __real_prctl(option, a, b, c, d);
 }
 
 static struct {
@@ -262,7 +278,32 @@ static void what_waits_is_not_written_after_the_end(void **state)
 	assert_int_equal(seen.calls, 1);
 }
 
+/* The end of the pipe that the writing process holds closes when that process ends. */
+static void a_program_that_ends_at_once_leaves_no_process(void **state)
+{
+	const struct outlet_config config = { .sink = sink };
+	struct pollfd p = { .events = POLLIN };
+	int end[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(end), 0);
+	pid = fork();
+	if (!pid) {
+		starts_slowly = true;
+		if (outlet_new(&o, &config, &e))
+			_exit(1);
+		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+		_exit(0);
+	}
+	close(end[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	p.fd = end[0];
+	assert_int_equal(poll(&p, 1, 20000), 1);
+	close(end[0]);
+}
+
 UNIT_TESTS(cmocka_unit_test(frames_come_in_order_to_their_files), cmocka_unit_test(who_finds_no_room_waits),
 	   cmocka_unit_test(a_stalled_sink_is_tried_again), cmocka_unit_test(after_a_failure_nothing_is_written),
 	   cmocka_unit_test(what_waits_is_not_written_after_the_end),
-	   cmocka_unit_test(nobody_waits_for_ever_at_the_end))
+	   cmocka_unit_test(nobody_waits_for_ever_at_the_end),
+	   cmocka_unit_test(a_program_that_ends_at_once_leaves_no_process))
