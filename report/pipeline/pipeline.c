@@ -26,8 +26,6 @@ struct lane {
 enum { LANE_INTERVALS, LANE_TOTALS, LANES };
 
 struct run {
-	struct run *all; /* those that read together, this one among them: */
-	size_t n_all;
 	const struct pipeline_config *config;
 	struct pm_reader *reader;
 	struct sink *sink;
@@ -76,12 +74,9 @@ static void sheets_release(struct lane *l)
 
 static bool group_wanted(void *ctx, const struct pm_group *g)
 {
-	const struct run *all = ctx;
-	bool wanted = false;
+	const struct run *r = ctx;
 
-	for (const struct run *r = all; r < all + all->n_all && !wanted; r++)
-		wanted = r->n_lanes && replay_wants_group(r->lane[LANE_INTERVALS].replay, g);
-	return wanted;
+	return r->n_lanes && replay_wants_group(r->lane[LANE_INTERVALS].replay, g);
 }
 
 static void update_places(struct run *r, const struct pm_model *m)
@@ -194,7 +189,7 @@ static int plan(struct run *r, const struct pm_model *m)
 			return err;
 		for (size_t i = 0; i < r->n_lanes; i++)
 			replay_begin_tracks(r->lane[i].replay, r->places.model);
-		pm_reader_select(r->reader, group_wanted, r->all);
+		pm_reader_select(r->reader, group_wanted, r);
 	}
 	r->parts = 0;
 	memcpy(r->bound, (uint32_t[]){ m->n_counters, m->n_strings, m->n_instances, m->n_groups }, sizeof(r->bound));
@@ -293,25 +288,18 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 }
 
 /* At the first chunk of the file: where to begin. 1: the reader has moved, the chunk is not wanted. */
-static int open_window(struct run *all, const struct pm_chunk_head *first)
+static int open_window(struct run *r, const struct pm_chunk_head *first)
 {
-	uint64_t since = 0, until = 0;
-	const struct pipeline_config *c = all->config;
 	int err;
 
-	all->in_window = true;
-	if ((err = moment_resolve(&c->since, all->reader, first, &since, all->error)) ||
-	    (err = moment_resolve(&c->until, all->reader, first, &until, all->error)))
+	r->in_window = true;
+	r->sink->origin_ns = first->from_ns;
+	r->window.since_ns = r->window.until_ns = 0;
+	if ((err = moment_resolve(&r->config->since, r->reader, first, &r->window.since_ns, r->error)) ||
+	    (err = moment_resolve(&r->config->until, r->reader, first, &r->window.until_ns, r->error)))
 		return err;
-	for (struct run *r = all; r < all + all->n_all; r++) {
-		r->sink->origin_ns = first->from_ns;
-		r->window.since_ns = since;
-		r->window.until_ns = until;
-	}
 	/* A stream cannot seek; what comes before is read and skipped. */
-	if (since > first->to_ns && !pm_reader_seek(all->reader, since, false))
-		return 1;
-	return 0;
+	return r->window.since_ns > first->to_ns && !pm_reader_seek(r->reader, r->window.since_ns, false);
 }
 
 static enum replay_mode mode_of(const struct run *r)
@@ -418,13 +406,11 @@ static int settle(struct run *r)
 	return in_lanes(r, replay_settle);
 }
 
-static int cannot_read(struct run *all, const struct pm_item *item, int why)
+static int cannot_read(struct run *r, const struct pm_item *item, int why)
 {
-	int err = 0;
+	int err = settle(r);
 
-	for (struct run *r = all; r < all + all->n_all && err >= 0; r++)
-		err = settle(r);
-	return err < 0 ? err : input_failed(all->error, why, item, "reading");
+	return err < 0 ? err : input_failed(r->error, why, item, "reading");
 }
 
 static int take_values(struct run *r, const struct pm_chunk *chunk)
@@ -503,8 +489,10 @@ static int sheets_lay_out(struct run *r)
 	return err || waits ? err : sheets_shape(r);
 }
 
-static void needed_by(const struct run *r, const struct pm_model *m, bool *of_slot)
+static void needed(void *ctx, const struct pm_model *m, bool *of_slot)
 {
+	const struct run *r = ctx;
+
 	for (const struct lane *l = r->lane; l < r->lane + r->n_lanes; l++) {
 		for (size_t t = 0; t < replay_tracks(l->replay); t++)
 			of_slot[pm_model_instance(m, replay_track(l->replay, t).instance)->slot] = true;
@@ -519,64 +507,50 @@ static void needed_by(const struct run *r, const struct pm_model *m, bool *of_sl
 	}
 }
 
-static void needed(void *ctx, const struct pm_model *m, bool *of_slot)
+/* Right after a layout and a chunk: drops from the model what has gone and no interval needs. */
+static int sheets_forget(struct run *r)
 {
-	const struct run *all = ctx;
-
-	for (const struct run *r = all; r < all + all->n_all; r++)
-		needed_by(r, m, of_slot);
-}
-
-/* Right after a layout and a chunk: drops from the model what has gone and no interval of any run needs. */
-static int sheets_forget(struct run *all)
-{
-	const struct pm_model *m = pm_reader_model(all->reader);
+	const struct pm_model *m = pm_reader_model(r->reader);
 	int err = 0;
 
-	for (struct run *r = all; r < all + all->n_all; r++)
-		for (size_t i = 0; i < r->n_lanes && !err; i++)
-			err = replay_settle(r->lane[i].replay);
-	pm_reader_forget(all->reader, needed, all);
-	for (struct run *r = all; r < all + all->n_all; r++) {
-		update_places(r, m);
-		r->bound[2] = m->n_instances;
-		r->bound[3] = r->n_groups = m->n_groups;
-	}
+	for (size_t i = 0; i < r->n_lanes && !err; i++)
+		err = replay_settle(r->lane[i].replay);
+	pm_reader_forget(r->reader, needed, r);
+	update_places(r, m);
+	r->bound[2] = m->n_instances;
+	r->bound[3] = r->n_groups = m->n_groups;
 	return err;
 }
 
-static int take_chunk(struct run *all, const struct pm_item *item)
+static int take_chunk(struct run *r, const struct pm_item *item)
 {
 	const struct pm_chunk *chunk;
-	bool laid_out = all->stale;
+	bool laid_out = r->stale;
 	int err;
 
 	/* What retired before the first wanted snapshot is of no use. */
-	if (!all->n_lanes)
-		pm_reader_forget(all->reader, NULL, NULL);
-	if (!all->in_window && (err = open_window(all, &item->chunk)))
+	if (!r->n_lanes)
+		pm_reader_forget(r->reader, NULL, NULL);
+	if (!r->in_window && (err = open_window(r, &item->chunk)))
 		return err < 0 ? err : 0;
-	if (all->window.until_ns && item->chunk.from_ns > all->window.until_ns) {
+	if (r->window.until_ns && item->chunk.from_ns > r->window.until_ns) {
 		/* Another recording of the file has a time of its own. */
-		err = pm_reader_leave(all->reader);
-		all->full = !err;
-		return err < 0 ? cannot_read(all, item, err) : 0;
+		err = pm_reader_leave(r->reader);
+		r->full = !err;
+		return err < 0 ? cannot_read(r, item, err) : 0;
 	}
-	for (struct run *r = all; r < all + all->n_all; r++) {
-		if (!r->n_lanes)
-			start(r);
-		if (r->stale && (err = sheets_lay_out(r)))
-			return err;
-	}
-	err = pm_reader_decode(all->reader, &chunk);
+	if (!r->n_lanes)
+		start(r);
+	if (r->stale && (err = sheets_lay_out(r)))
+		return err;
+	err = pm_reader_decode(r->reader, &chunk);
 	/* Damage comes as an item of its own. */
 	if (err == -EBADMSG)
 		return 0;
 	if (err)
-		return cannot_read(all, item, err);
-	for (struct run *r = all; r < all + all->n_all && !err; r++)
-		err = take_values(r, chunk);
-	return !err && laid_out ? sheets_forget(all) : err;
+		return cannot_read(r, item, err);
+	err = take_values(r, chunk);
+	return !err && laid_out ? sheets_forget(r) : err;
 }
 
 #define LINES 16
@@ -741,32 +715,29 @@ static bool sheets_concerned(struct run *r, unsigned parts)
 	    m->n_counters != r->n_counters)
 		return true;
 	for (; r->n_groups < m->n_groups; r->n_groups++)
-		if (group_wanted(r->all, &m->group[r->n_groups]))
+		if (group_wanted(r, &m->group[r->n_groups]))
 			return true;
 	return false;
 }
 
-/* If definitions concern one run, all lay out again: what has gone is dropped for all at once. */
-static int take_model(struct run *all, unsigned parts)
+static int take_model(struct run *r, unsigned parts)
 {
-	bool concerned = false;
-	int err = 0;
-
-	for (struct run *r = all; r < all + all->n_all; r++)
-		concerned |= sheets_concerned(r, parts);
-	for (struct run *r = all; r < all + all->n_all && concerned && !err; r++) {
-		r->stale = true;
-		r->parts |= parts;
-		err = settle(r);
-	}
-	return err;
+	if (parts & PM_PART_REPEATED || !sheets_concerned(r, parts))
+		return 0;
+	r->stale = true;
+	r->parts |= parts;
+	return settle(r);
 }
 
-static int take_other(struct run *r, const struct pm_item *item)
+static int take(struct run *r, const struct pm_item *item)
 {
 	int err;
 
 	switch (item->kind) {
+	case PM_ITEM_MODEL:
+		return take_model(r, item->parts);
+	case PM_ITEM_CHUNK:
+		return take_chunk(r, item);
 	case PM_ITEM_EVENT:
 		if ((err = settle(r)))
 			return err;
@@ -793,19 +764,6 @@ static int take_other(struct run *r, const struct pm_item *item)
 	}
 }
 
-static int take(struct run *all, const struct pm_item *item)
-{
-	int err = 0;
-
-	if (item->kind == PM_ITEM_MODEL)
-		return item->parts & PM_PART_REPEATED ? 0 : take_model(all, item->parts);
-	if (item->kind == PM_ITEM_CHUNK)
-		return take_chunk(all, item);
-	for (struct run *r = all; r < all + all->n_all && !err; r++)
-		err = take_other(r, item);
-	return err;
-}
-
 /* 1: nobody writes any longer. */
 static int wait_for_more(struct run *r)
 {
@@ -818,27 +776,24 @@ static int wait_for_more(struct run *r)
 	return err;
 }
 
-static int read_all(struct run *all)
+static int read_all(struct run *r)
 {
 	struct pm_item item = { 0 };
 	int err = 0;
 
-	while (!err && !all->full) {
-		int got = pm_reader_next(all->reader, &item);
+	while (!err && !r->full) {
+		int got = pm_reader_next(r->reader, &item);
 
 		if (got == 1)
-			err = take(all, &item);
-		else if (got == -EAGAIN && all->config->wait)
-			err = wait_for_more(all);
+			err = take(r, &item);
+		else if (got == -EAGAIN && r->config->wait)
+			err = wait_for_more(r);
 		else if (got && got != -EAGAIN)
-			err = cannot_read(all, &item, got);
+			err = cannot_read(r, &item, got);
 		else
 			break;
 	}
-	err = err < 0 ? err : 0;
-	for (struct run *r = all; r < all + all->n_all && !err; r++)
-		err = finish(r);
-	return err;
+	return err < 0 ? err : finish(r);
 }
 
 static void note_damage(struct run *r)
@@ -861,36 +816,21 @@ void pipeline_result_release(struct pipeline_result *r)
 	buf_release(&r->remarks);
 }
 
-int pipeline_run_all(const struct pipeline_part *part, size_t n, struct pm_reader *reader, struct error *e)
-{
-	SCOPED(scoped_free) struct run *all = memory_new(n, sizeof(*all));
-	int err;
-
-	for (size_t i = 0; i < n; i++) {
-		*part[i].result = (struct pipeline_result){ 0 };
-		part[i].sink->error.text[0] = '\0';
-		part[i].sink->reader = reader;
-		all[i] = (struct run){ .all = all,
-				       .n_all = n,
-				       .config = part[i].config,
-				       .reader = reader,
-				       .sink = part[i].sink,
-				       .result = part[i].result,
-				       .error = e,
-				       .stale = true };
-	}
-	err = read_all(all);
-	for (struct run *r = all; r < all + n; r++) {
-		note_damage(r);
-		forget(r);
-	}
-	return err < 0 ? err : 0;
-}
-
 int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct sink *sink,
 		 struct pipeline_result *result, struct error *e)
 {
-	return pipeline_run_all(&(struct pipeline_part){ config, sink, result }, 1, reader, e);
+	struct run r = {
+		.config = config, .reader = reader, .sink = sink, .result = result, .error = e, .stale = true
+	};
+	int err;
+
+	*result = (struct pipeline_result){ 0 };
+	sink->error.text[0] = '\0';
+	sink->reader = reader;
+	err = read_all(&r);
+	note_damage(&r);
+	forget(&r);
+	return err < 0 ? err : 0;
 }
 
 const char *pipeline_why_empty(const struct pipeline_config *config, const struct pipeline_result *result)

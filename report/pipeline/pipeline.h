@@ -50,15 +50,6 @@ void pipeline_result_release(struct pipeline_result *r);
 int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct sink *sink,
 		 struct pipeline_result *result, struct error *e);
 
-/* The same for several sinks, each with an engine of its own: what is read is decoded once. The first one's
- * configuration says which time is read, and whether to wait for more; without max_intervals. */
-struct pipeline_part {
-	const struct pipeline_config *config;
-	struct sink *sink;
-	struct pipeline_result *result;
-};
-int pipeline_run_all(const struct pipeline_part *part, size_t n, struct pm_reader *reader, struct error *e);
-
 /* Why there was no interval; static text. */
 const char *pipeline_why_empty(const struct pipeline_config *config, const struct pipeline_result *result);
 
