@@ -196,12 +196,7 @@ static void find_limits(const struct pm_model *m, uint32_t package, struct cpu_f
 	find_most(m, f->tdp_recorded, v, f);
 }
 
-void cpu_facts_find(const struct pm_model *m, struct cpu_facts *f)
-{
-	cpu_facts_find_at(m, PM_NONE, f);
-}
-
-void cpu_facts_find_at(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
+void cpu_facts_find(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
 {
 	*f = (struct cpu_facts){ .tsc_tweak = 1, .perf_factor = 1 };
 	cpu_identify(m, &f->id);
@@ -336,7 +331,7 @@ bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package
 {
 	struct cpu_facts f;
 
-	cpu_facts_find_at(m, package, &f);
+	cpu_facts_find(m, package, &f);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (strcmp(name, numbers[i].name))
 			continue;

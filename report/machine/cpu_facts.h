@@ -29,9 +29,8 @@ struct cpu_facts {
 	double most_watts; /* that a package can draw; NUMBERS.md, section 3 */
 	uint8_t amd_bits;  /* width of AMD's energy registers, by model */
 };
-void cpu_facts_find(const struct pm_model *m, struct cpu_facts *f);
-/* The same by the registers of one package, for machines whose packages differ; PM_NONE: of any. */
-void cpu_facts_find_at(const struct pm_model *m, uint32_t package, struct cpu_facts *f);
+/* By the registers of one package, for machines whose packages differ; PM_NONE: of any. */
+void cpu_facts_find(const struct pm_model *m, uint32_t package, struct cpu_facts *f);
 
 /* The rate of the TSC, or its substitute: CPUID's as recorded (a hypervisor may scale it), or `nominal`, unless the
  * clocks of the recording differ from it by more than 0.1 %. 0: not known. */

@@ -3319,7 +3319,7 @@ static const struct counter_rule *rule_for(struct replay *r, const struct pm_cou
 	if (at < r->n_rules && r->rule[at]->counter == c->id && r->rule[at]->place == place)
 		return &r->rule[at]->rule;
 	if (!r->has_facts || r->facts_of != package) {
-		cpu_facts_find_at(r->model, package, &r->facts);
+		cpu_facts_find(r->model, package, &r->facts);
 		r->facts_of = package;
 		r->has_facts = true;
 	}

@@ -1,6 +1,6 @@
 /* Registers to facts. The Haswell values and what they mean are those that turbostat's manual page prints. */
 #include "common/catalog/msr.h"
-#include "report/machine/decode.h"
+#include "report/machine/decode.c"
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/catalog_msr.h"
 #include "tests/unit/lib/test.h"
@@ -231,7 +231,7 @@ static void manual_page(void **state)
 	config(&m, "msr.temperature_target", pm_u64(0x00641400));
 	config(&m, "msr.platform_info", pm_u64(0x80838f3012300));
 	config(&m, "msr.pkg_power_info", pm_u64(0x2a0));
-	cpu_facts_find(&m, &f);
+	cpu_facts_find(&m, PM_NONE, &f);
 	assert_string_equal(f.id.known->name, "Haswell");
 	assert_int_equal(f.id.family, 6);
 	assert_int_equal(f.id.model, 60);
@@ -272,7 +272,7 @@ static void other_facts(void **state)
 	struct pm_model m;
 
 	intel(&m, 0x55);
-	cpu_facts_find(&m, &f);
+	cpu_facts_find(&m, PM_NONE, &f);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		check(&f, &facts[i]);
 	/* The registers of Haswell's limits are something else here, if they are anything. */
@@ -323,7 +323,7 @@ static void amd(void **state)
 	pm_model_init(&m);
 	leaf(&m, "cpuid.00000000.0", 0x10, 0x68747541, 0x444d4163, 0x69746e65);
 	leaf(&m, "cpuid.00000001.0", 0xa << 20 | 2 << 16 | 0xf << 8 | 1 << 4, 0, 0, 0);
-	cpu_facts_find(&m, &f);
+	cpu_facts_find(&m, PM_NONE, &f);
 	assert_string_equal(f.id.vendor_name, "AuthenticAMD");
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		check(&f, &facts[i]);
@@ -350,7 +350,7 @@ static void unknown_model(void **state)
 	config(&m, "msr.rapl_power_unit", pm_u64(0xa0e03));
 	config(&m, "msr.temperature_target", pm_u64(0x00641400));
 	config(&m, "msr.hwp_status", pm_u64(4));
-	cpu_facts_find(&m, &f);
+	cpu_facts_find(&m, PM_NONE, &f);
 	assert_null(f.id.known);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		check(&f, &facts[i]);
