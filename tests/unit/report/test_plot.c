@@ -1,6 +1,5 @@
 /* Pictures of lines, against those made by hand. */
-#include "report/cmd.h"
-#include "report/plot/plot.h"
+#include "report/cmd_plot.c"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/test.h"
 
@@ -263,7 +262,7 @@ static void by_hand(void **state)
 		while (n < 3 && charts[i].line[n].metric)
 			n++;
 		make(&d, charts[i].line, n, charts[i].seconds);
-		(charts[i].heat ? plot_heat : plot_lines)(&d, &style, &out);
+		draw_groups(&d, charts[i].heat, &style, &out);
 		check(&out, charts[i].part, i);
 		bins_release(&d);
 	}
@@ -277,7 +276,7 @@ static void by_hand(void **state)
 		for (size_t i = 0; i < n; i++)
 			many[i] = (struct made){ "a", "1", place[i], { 1, 1, 1, 1 }, false };
 		make(&d, many, n, 4);
-		plot_lines(&d, &(struct plot_style){ .width = 40, .height = 4 }, &out);
+		draw_groups(&d, false, &(struct plot_style){ .width = 40, .height = 4 }, &out);
 		check(&out, (const char *const[PARTS]){ "* a  a: min", "\nn a  x: min", n == 24 ? NULL : more }, n);
 		assert_int_equal(strstr(buf_str(&out), "more;") != NULL, n > 24);
 		assert_null(strstr(buf_str(&out), "\np a"));
