@@ -1,10 +1,13 @@
+/* What all commands share: complaints, the pager, what a process may do, and options and files. */
 #include "report/cmd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +28,6 @@
 #include "report/input/follow.h"
 #include "report/input/input.h"
 #include "report/metric/vendor_files.h"
-#include "report/pager.h"
 #include "report/pipeline/pipeline.h"
 
 void cmd_complain(const char *command, const char *format, ...)
@@ -105,6 +108,88 @@ int cmd_judge(const struct pipeline_result *r, const char *path, bool followed)
 	bool open = r->cut_only && !r->damaged && !followed && input_being_written(path);
 
 	return !open && (r->damaged || r->cut_only) ? EXIT_DAMAGED : EXIT_GOOD;
+}
+
+/* ---- a pager: a child process, which begins before this one is confined ---- */
+
+/* How a part of the program that only has a descriptor, or a child process, learns the width. */
+#define WIDTH "PMREP_PAGER_WIDTH"
+
+/* Columns of the terminal behind the pager; 0: there is none. */
+static unsigned pager_width(void)
+{
+	const char *text = getenv(WIDTH);
+
+	return text && !isatty(STDOUT_FILENO) ? (unsigned)strtoul(text, NULL, 10) : 0;
+}
+
+static const char *chosen(void)
+{
+	const char *pager = getenv("PMREP_PAGER");
+
+	if (!pager)
+		pager = getenv("PAGER");
+	if (!pager)
+		return "if command -v less >/dev/null 2>&1; then exec less; else exec cat; fi";
+	return *pager && strcmp(pager, "cat") != 0 ? pager : NULL;
+}
+
+/* What was printed before memory ended is still being read. Otherwise pager_wait() has been here. */
+static void wait_at_exit(void)
+{
+	if (waitpid(-1, NULL, WNOHANG) < 0)
+		return;
+	fflush(stdout);
+	close(STDOUT_FILENO);
+	cmd_pager_wait();
+}
+
+/* Sends standard output, if that is `wanted` and it is a terminal, to $PMREP_PAGER, $PAGER or less, as they say;
+ * whether it does. What is said on a terminal goes there, too. */
+static bool pager_start(bool wanted)
+{
+	const char *pager = wanted ? chosen() : NULL, *term = getenv("TERM");
+	struct winsize size;
+	char width[16];
+	pid_t child;
+	int way[2];
+
+	unsetenv(WIDTH);
+	if (!pager || !term || !strcmp(term, "dumb") || !isatty(STDOUT_FILENO) ||
+	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || pipe2(way, O_CLOEXEC))
+		return false;
+	child = fork();
+	if (!child) {
+		dup2(way[0], STDIN_FILENO);
+		/* Ends if everything fits on the screen, keeps colors, does not wrap. */
+		setenv("LESS", "FRSX", 0);
+		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+		_exit(127);
+	}
+	if (child > 0) {
+		/* What is said would stand across the pager's screen. */
+		if (isatty(STDERR_FILENO))
+			dup2(way[1], STDERR_FILENO);
+		dup2(way[1], STDOUT_FILENO);
+		/* ^C belongs to the pager: output continues as long as it reads. */
+		signal(SIGINT, SIG_IGN);
+		snprintf(width, sizeof(width), "%u", size.ws_col);
+		setenv(WIDTH, width, 1);
+		atexit(wait_at_exit);
+	}
+	close(way[0]);
+	close(way[1]);
+	return child > 0;
+}
+
+void cmd_pager_wait(void)
+{
+	if (waitpid(-1, NULL, WNOHANG) < 0)
+		return;
+	/* It may be what they read. */
+	close(STDERR_FILENO);
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
 }
 
 unsigned cmd_width(int fd)

@@ -54,7 +54,10 @@ void cmd_follow(struct pipeline_config *config, struct follow *f, const char *pa
 /* EXIT_GOOD or EXIT_DAMAGED, by the result of reading. A missing end is good if the file is `followed` or still
  * written. */
 int cmd_judge(const struct pipeline_result *r, const char *path, bool followed);
-/* Columns of the descriptor's terminal, also behind a pager; 0 without a terminal: no limit. */
+/* Waits until the pager of what goes to a terminal ends, if there is one; close standard output first. Nothing can be
+ * said after it. */
+void cmd_pager_wait(void);
+/* Columns of the descriptor's terminal, also behind the pager; 0 without a terminal: no limit. */
 unsigned cmd_width(int fd);
 
 /* The commands of pmrep: a row here and one cmd_NAME.c each. The first is the default. */

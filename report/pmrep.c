@@ -8,7 +8,6 @@
 
 #include "common/memory.h"
 #include "report/cmd.h"
-#include "report/pager.h"
 
 int main(int argc, char **argv)
 {
@@ -27,6 +26,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pmrep: standard output: %s\n", strerror(errno));
 		status = EXIT_TROUBLE;
 	}
-	pager_wait();
+	cmd_pager_wait();
 	return status;
 }

@@ -3,8 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "report/cmd.h"
-#include "report/pager.h"
+#include "report/cmd.c"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
 #include "tests/unit/lib/test.h"
@@ -30,7 +29,7 @@ static void command(int closed)
 	fflush(stdout);
 	fprintf(stderr, "said %d\n", isatty(STDERR_FILENO));
 	fclose(stdout);
-	pager_wait();
+	cmd_pager_wait();
 	_exit(7);
 }
 

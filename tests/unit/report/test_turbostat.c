@@ -1,5 +1,5 @@
 /* turbostat's columns on recordings whose rates are programmed, and what happens when registers misbehave. */
-#include "report/info/dump.h"
+#include "report/cmd_show.c"
 #include "tests/unit/lib/turbostat_machine.h"
 
 /* Every column, a row for each place that it has, and the summary. */
