@@ -12,8 +12,8 @@ LINES = {
     "record": ["common", "format", "record/host", "record/plan", "record/perf", "record/sources",
                "record/output", "record/sample", "record"],
     "report": ["common", "format", "report/input", "report/machine", "report/replay", "report/metric",
-               "report/numbers", "report/pipeline", "report/export", "report/plot", "report/copy", "report/info",
-               "report/stat", "report/diff", "report/incident", "report/html", "report"],
+               "report/numbers", "report/pipeline", "report/export", "report/copy", "report/info",
+               "report/stat", "report/diff", "report/incident", "report"],
 }
 LIBRARIES = ["zstd.h", "zlib.h", "sys/capability.h", "jansson.h", "perfmon/pfmlib_perf_event.h"]
 LARGEST_CIRCLE = 3

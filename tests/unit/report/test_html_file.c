@@ -1,6 +1,5 @@
 /* What a page takes from a recording: its facts, series in time, events and what is in which table. */
-#include "report/cmd.h"
-#include "report/html/html.h"
+#include "report/cmd_html.c"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
 #include "tests/unit/lib/test.h"
@@ -24,8 +23,8 @@ static void begin(struct builder *b)
 }
 
 /* Up to two attributes; key 0: none. */
-static void event(struct builder *b, enum pm_event_type type, double row, uint32_t key, uint64_t v, uint32_t key2,
-		  uint64_t v2)
+static void happen(struct builder *b, enum pm_event_type type, double row, uint32_t key, uint64_t v, uint32_t key2,
+		   uint64_t v2)
 {
 	struct pm_event e = { .type = type, .time_ns = BUILDER_START_NS + (uint64_t)(row * (double)b->period_ns) };
 
@@ -37,7 +36,7 @@ static void event(struct builder *b, enum pm_event_type type, double row, uint32
 	pm_event_release(&e);
 }
 
-static void collect(struct html_recording *r, struct builder *b, const struct pipeline_config *config)
+static void read_back(struct html_recording *r, struct builder *b, const struct pipeline_config *config)
 {
 	struct error e = { 0 };
 	char path[64];
@@ -94,10 +93,10 @@ static void put_header(struct builder *b, const char *text)
 			 0);
 }
 
-#define SIZE     "Size=8 CPUs, 4 cores, 2 packages, 2 nodes"
-#define RECORDED "Recorded=2026-09-21 14:13:20 UTC, 2.000 s in 2 intervals"
-#define FIRST    "Processor=x86_64\n" SIZE "\n"
-#define SYSTEM   "\nCounted=the whole system\n"
+#define SIZE_FACT  "Size=8 CPUs, 4 cores, 2 packages, 2 nodes"
+#define RECORDED   "Recorded=2026-09-21 14:13:20 UTC, 2.000 s in 2 intervals"
+#define FIRST_FACT "Processor=x86_64\n" SIZE_FACT "\n"
+#define SYSTEM     "\nCounted=the whole system\n"
 
 /* ---- series ---- */
 
@@ -124,14 +123,14 @@ static void in_time(void **state)
 	put_header(&b, "interval=1000000000");
 	builder_write(&b, 0, 9);
 	builder_write(&b, 14, 7);
-	event(&b, PM_EVENT_MARKER, 3, PM_EVENT_KEY_CPU, 2, 0, 0);
-	event(&b, PM_EVENT_LOST, 14, PM_EVENT_KEY_COUNT, 5, PM_EVENT_KEY_SINCE,
-	      BUILDER_START_NS + UINT64_C(8000000000));
-	event(&b, PM_EVENT_NOTE, 15, PM_EVENT_KEY_SINCE, BUILDER_START_NS + UINT64_C(16000000000), 0, 0);
-	event(&b, PM_EVENT_GONE, 15, PM_EVENT_KEY_INSTANCE, b.instance[PM_TASK][0], 0, 0);
-	event(&b, PM_EVENT_GONE, 16, PM_EVENT_KEY_INSTANCE, b.instance[PM_DEVICE][0], 0, 0);
-	collect(&r, &b, &config);
-	assert_true(r.bins.duration_s == 20 && r.snapshots == 16 && r.intervals == 15);
+	happen(&b, PM_EVENT_MARKER, 3, PM_EVENT_KEY_CPU, 2, 0, 0);
+	happen(&b, PM_EVENT_LOST, 14, PM_EVENT_KEY_COUNT, 5, PM_EVENT_KEY_SINCE,
+	       BUILDER_START_NS + UINT64_C(8000000000));
+	happen(&b, PM_EVENT_NOTE, 15, PM_EVENT_KEY_SINCE, BUILDER_START_NS + UINT64_C(16000000000), 0, 0);
+	happen(&b, PM_EVENT_GONE, 15, PM_EVENT_KEY_INSTANCE, b.instance[PM_TASK][0], 0, 0);
+	happen(&b, PM_EVENT_GONE, 16, PM_EVENT_KEY_INSTANCE, b.instance[PM_DEVICE][0], 0, 0);
+	read_back(&r, &b, &config);
+	assert_true(r.bins.duration_s == 20 && r.result.snapshots == 16 && r.result.intervals == 15);
 	assert_true(r.bins.start_wall_ns == BUILDER_WALL_NS && r.lost_ticks == 5);
 	assert_true(r.bins.near.width_s == 1 && r.bins.far.width_s == 1 && r.bins.near.used == 20 &&
 		    r.bins.far.used == 20);
@@ -187,7 +186,7 @@ static void lengths(void **state)
 			builder_write(&b, row, row + 128 < c[i].rows ? 128 : c[i].rows - row);
 		if (c[i].part)
 			config.since = (struct moment){ .kind = MOMENT_FROM_START, .ns = 1000000000 };
-		collect(&r, &b, &config);
+		read_back(&r, &b, &config);
 		if (r.bins.near.width_s != c[i].near || r.bins.far.width_s != c[i].far ||
 		    r.bins.duration_s != c[i].seconds)
 			fail_msg("%zu: %g %g %g", i, r.bins.near.width_s, r.bins.far.width_s, r.bins.duration_s);
@@ -244,7 +243,7 @@ static void ramps(void **state)
 			builder_write(&b, row, 100);
 		if (grown)
 			config.until = (struct moment){ .kind = MOMENT_FROM_START, .ns = UINT64_C(10000000000000) };
-		collect(&r, &b, &config);
+		read_back(&r, &b, &config);
 		assert_true(r.bins.near.width_s == 2 && r.bins.far.width_s == 4 && r.bins.near.used == 1500 &&
 			    r.bins.far.used == 750);
 		x = series(&r, &r.bins.near, "test.x", "system");
@@ -267,8 +266,8 @@ static void many_events(void **state)
 	b.no_wall = true;
 	builder_write(&b, 0, 3);
 	for (int i = 0; i < HTML_EVENTS + 2; i++)
-		event(&b, PM_EVENT_MARKER, 1, 0, 0, 0, 0);
-	collect(&r, &b, &plain);
+		happen(&b, PM_EVENT_MARKER, 1, 0, 0, 0, 0);
+	read_back(&r, &b, &plain);
 	assert_true(r.n_events == HTML_EVENTS && r.more_events == 2 && r.bins.start_wall_ns == 0);
 	assert_string_equal(r.fact[2].value, "2.000 s in 2 intervals");
 	html_recording_release(&r);
@@ -276,9 +275,9 @@ static void many_events(void **state)
 	begin(&b);
 	put_header(&b, "interval=1000000000");
 	builder_write(&b, 0, 1);
-	event(&b, PM_EVENT_MARKER, 5, 0, 0, 0, 0);
-	collect(&r, &b, &plain);
-	assert_true(r.intervals == 0 && r.snapshots == 1 && r.n_events == 1 && r.event[0].at_s == 0);
+	happen(&b, PM_EVENT_MARKER, 5, 0, 0, 0, 0);
+	read_back(&r, &b, &plain);
+	assert_true(r.result.intervals == 0 && r.result.snapshots == 1 && r.n_events == 1 && r.event[0].at_s == 0);
 	html_recording_release(&r);
 }
 

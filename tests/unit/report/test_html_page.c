@@ -1,5 +1,5 @@
 /* What stands on a page of a recording that is made here, part by part. */
-#include "report/html/html.h"
+#include "report/cmd_html.c"
 #include "tests/unit/lib/test.h"
 
 #define SECONDS 4
@@ -65,7 +65,7 @@ static void take(struct bins_set *s, const double (*v)[SECONDS])
 			take_value(s, i, k, v[i][k]);
 }
 
-static void begin(struct html_recording *r, const char *path)
+static void begin_page(struct html_recording *r, const char *path)
 {
 	static const struct bins_metric metrics[METRICS] = {
 		[UTIL] = { "util", "util%", "%", "how busy", 1, true },
@@ -84,9 +84,11 @@ static void begin(struct html_recording *r, const char *path)
 						{ 10, 20, NONE, 40 },       { 5, 5, 5, 5 },
 						{ NONE, NONE, NONE, NONE }, { 123456, 123456, 123456, 200000 } };
 
-	*r = (struct html_recording){
-		.path = copy(path), .host = copy("box"), .interval_s = 1, .bins.duration_s = SECONDS, .snapshots = 5
-	};
+	*r = (struct html_recording){ .path = copy(path),
+				      .host = copy("box"),
+				      .interval_s = 1,
+				      .bins.duration_s = SECONDS,
+				      .result.snapshots = 5 };
 	r->bins.n_metrics = METRICS;
 	r->bins.metric = calloc(METRICS, sizeof(*r->bins.metric));
 	r->bins.n_rows = ROWS;
@@ -151,7 +153,7 @@ static void summary(void **state)
 	struct html_recording r = { 0 };
 	struct html_page p = page_of(&r, 1);
 
-	begin(&r, "/x/a.pmr");
+	begin_page(&r, "/x/a.pmr");
 	HAS("summary", &p,
 	    "<th colspan=3 scope=colgroup>system</th><th colspan=3 scope=colgroup>package 0</th></tr><tr>" MEAN MEAN
 	    "</tr>",
@@ -191,7 +193,7 @@ static void events(void **state)
 	struct html_recording r = { 0 };
 	struct html_page p = page_of(&r, 1);
 
-	begin(&r, "/x/a.pmr");
+	begin_page(&r, "/x/a.pmr");
 	HAS("glance", &p, "Nothing noted");
 	HAS("events", &p, "No events", NULL, "<table");
 	for (uint32_t i = 0; i < 9; i++)
@@ -237,7 +239,7 @@ static void texts(void **state)
 	struct html_recording r = { 0 };
 	struct html_page p = page_of(&r, 1);
 
-	begin(&r, "/x/a.pmr");
+	begin_page(&r, "/x/a.pmr");
 	r.event = &event;
 	r.n_events = 1;
 	/* The last byte that fits is within a character, which goes as a whole. */
@@ -284,7 +286,7 @@ static void begin_line(struct html_recording *r, const double *v, uint32_t n, ui
 }
 
 /* The line in the only tile of n recordings. */
-static void put_line(const struct html_recording *r, size_t n, struct buf *out)
+static void line_of(const struct html_recording *r, size_t n, struct buf *out)
 {
 	SCOPED(buf_release) struct buf all = BUF_INIT;
 	struct html_page p = page_of(r, n);
@@ -336,7 +338,7 @@ static void lines(void **state)
 
 		begin_line(r, c[i].v, c[i].n, c[i].together);
 		r->bins.duration_s = c[i].seconds;
-		put_line(r, 1, &out);
+		line_of(r, 1, &out);
 		if (!strstr(buf_str(&out), c[i].path))
 			fail_msg("%zu: %s", i, buf_str(&out));
 		html_recording_release(r);
@@ -345,7 +347,7 @@ static void lines(void **state)
 		SCOPED(buf_release) struct buf out = BUF_INIT;
 
 		begin_line(r, v, few[i].n, 1);
-		put_line(r, 1, &out);
+		line_of(r, 1, &out);
 		assert_int_equal(count(buf_str(&out), "L") + count(buf_str(&out), "h.1"), few[i].points);
 		html_recording_release(r);
 	}
@@ -355,7 +357,7 @@ static void lines(void **state)
 
 		begin_line(&r[other], (const double[]){ 20, 40 }, 2, 1);
 		begin_line(&r[!other], (const double[]){ 30, 60, 60 }, 3, 1);
-		put_line(r, 2, &out);
+		line_of(r, 2, &out);
 		assert_int_equal(count(buf_str(&out), "d=\"M20.0 18.0h.1L60.0 10.0\"/>"), 1);
 		assert_int_equal(count(buf_str(&out), "d=\"M20.0 14.0h.1L60.0 2.0L100.0 2.0\"/>"), 1);
 		assert_non_null(strstr(buf_str(&out), other ? "s1\" d=\"M20.0 18.0" : "s0\" d=\"M20.0 18.0"));
@@ -369,7 +371,7 @@ static void fill(struct html_recording *r)
 {
 	enum { NEAR = 40, FAR = 30, POINTS = 1000 };
 
-	begin(r, "/x/a.pmr");
+	begin_page(r, "/x/a.pmr");
 	r->bins.near.n = 0;
 	memset(r->bins.near.row[0].series, 0, PLACES * sizeof(uint32_t));
 	for (uint32_t i = 0; i < NEAR; i++)
@@ -390,6 +392,8 @@ static void fill(struct html_recording *r)
 	r->bins.duration_s = POINTS;
 }
 
+static uint64_t page_bytes; /* of the last one */
+
 static int write_page_to(const char *path, struct html_page *p, const struct html_recording *r, uint64_t max,
 			 struct error *e)
 {
@@ -399,7 +403,7 @@ static int write_page_to(const char *path, struct html_page *p, const struct htm
 	*p = (struct html_page){ .recording = r, .n = 1, .max_bytes = max };
 	assert_int_equal(outfile_open(&out, path, OUTFILE_OVERWRITE, NULL, 0, e), 0);
 	err = html_page_write(p, &out, e);
-	assert_true(err || (p->bytes && p->bytes == out.bytes));
+	page_bytes = out.bytes;
 	return outfile_end(&out, err, e);
 }
 
@@ -445,7 +449,7 @@ static void sizes(void **state)
 	assert_string_equal(buf_str(&p.reduced), "");
 	assert_true(p.near.merge == 1 && p.near.bytes == 2 && p.far.merge == 1 && p.far.bytes == 2 && p.far.band);
 	buf_release(&p.reduced);
-	all = p.bytes;
+	all = page_bytes;
 	/* Means, lowest and highest of two bytes, as base64 has them. */
 	numbers = (40 + 30) * 1000 * 3 * 2 * 4 / 3;
 	assert_true(all > numbers);
@@ -455,7 +459,7 @@ static void sizes(void **state)
 			const char *said = buf_str(&p.reduced);
 
 			written++;
-			assert_true(p.bytes <= max);
+			assert_true(page_bytes <= max);
 			assert_true(is_next(&p.near, &p.far, &at));
 			assert_true(p.near.merge >= near.merge && p.far.merge >= far.merge &&
 				    p.far.bytes <= far.bytes);
