@@ -7,7 +7,6 @@
 
 #include "common/memory.h"
 #include "common/names.h"
-#include "common/number.h"
 #include "common/parse.h"
 
 #define EXPR_MAX_LEVELS 200
@@ -43,17 +42,10 @@ enum expr_op {
 struct expr_op_row {
 	const char *text; /* the operator, or the name of the function */
 	unsigned char operands;
-	unsigned char precedence; /* 0: if; 1-6: binary; 7: unary; 8: a value or a function */
+	unsigned char precedence; /* of a binary operator, from 1; 0: another */
 };
 
-enum {
-	PRECEDENCE_IF = 0,
-	PRECEDENCE_BINARY = 1,
-	PRECEDENCE_UNARY = 7,
-	PRECEDENCE_VALUE = 8,
-};
-
-/* Functions that take one id; the row's text is also what expr_print() writes. */
+/* Functions that take one id, or seconds() two. */
 struct expr_aspect_row {
 	const char *text;
 	enum expr_aspect aspect;
@@ -63,8 +55,13 @@ struct expr_aspect_row {
 /* One step of the program in postfix order. */
 struct expr_step {
 	enum expr_op op;
-	uint32_t input;      /* OP_INPUT */
-	struct value number; /* OP_NUMBER; NaN for the literal of that name */
+	union {
+		struct value number; /* OP_NUMBER; NaN for the literal of that name */
+		struct {
+			uint32_t input;    /* OP_INPUT */
+			uint32_t from, to; /* its place in the text */
+		};
+	};
 };
 
 struct expr {
@@ -98,26 +95,12 @@ struct lexer {
 };
 
 static const struct expr_op_row expr_ops[OP_COUNT] = {
-	[OP_NUMBER] = { "", 0, PRECEDENCE_VALUE },
-	[OP_INPUT] = { "", 0, PRECEDENCE_VALUE },
-	[OP_NEGATE] = { "-", 1, PRECEDENCE_UNARY },
-	[OP_OR] = { "|", 2, 1 },
-	[OP_XOR] = { "^", 2, 2 },
-	[OP_AND] = { "&", 2, 3 },
-	[OP_LESS] = { "<", 2, 4 },
-	[OP_GREATER] = { ">", 2, 4 },
-	[OP_ADD] = { "+", 2, 5 },
-	[OP_SUBTRACT] = { "-", 2, 5 },
-	[OP_MULTIPLY] = { "*", 2, 6 },
-	[OP_DIVIDE] = { "/", 2, 6 },
-	[OP_MODULO] = { "%", 2, 6 },
-	[OP_MIN] = { "min", 2, PRECEDENCE_VALUE },
-	[OP_MAX] = { "max", 2, PRECEDENCE_VALUE },
-	[OP_RATIO] = { "d_ratio", 2, PRECEDENCE_VALUE },
-	[OP_POW2] = { "pow2", 1, PRECEDENCE_VALUE },
-	[OP_BITS] = { "bits", 3, PRECEDENCE_VALUE },
-	[OP_PERCENT] = { "percent", 2, PRECEDENCE_VALUE },
-	[OP_SELECT] = { "if", 3, PRECEDENCE_IF },
+	[OP_NEGATE] = { "-", 1 },    [OP_OR] = { "|", 2, 1 },         [OP_XOR] = { "^", 2, 2 },
+	[OP_AND] = { "&", 2, 3 },    [OP_LESS] = { "<", 2, 4 },       [OP_GREATER] = { ">", 2, 4 },
+	[OP_ADD] = { "+", 2, 5 },    [OP_SUBTRACT] = { "-", 2, 5 },   [OP_MULTIPLY] = { "*", 2, 6 },
+	[OP_DIVIDE] = { "/", 2, 6 }, [OP_MODULO] = { "%", 2, 6 },     [OP_MIN] = { "min", 2 },
+	[OP_MAX] = { "max", 2 },     [OP_RATIO] = { "d_ratio", 2 },   [OP_POW2] = { "pow2", 1 },
+	[OP_BITS] = { "bits", 3 },   [OP_PERCENT] = { "percent", 2 }, [OP_SELECT] = { "if", 3 },
 };
 
 static const struct expr_aspect_row expr_aspects[] = {
@@ -132,6 +115,7 @@ static const struct expr_aspect_row expr_aspects[] = {
 	{ "elapsed", EXPR_ELAPSED, false },
 	{ "rate", EXPR_RATE, false },
 	{ "system", EXPR_SYSTEM, false },
+	{ "seconds", EXPR_SECONDS, false },
 	{ NULL, EXPR_VALUE, false },
 };
 
@@ -143,6 +127,9 @@ struct parser {
 	unsigned levels;
 	size_t depth; /* values on the stack after the program so far */
 };
+/* The precedence of all binary operators, which bind the looser the lower it is. */
+#define LOOSEST 1
+
 static int parse_word(struct parser *p);
 static int parse_binary(struct parser *p, unsigned precedence);
 
@@ -174,32 +161,25 @@ static int emit_op(struct parser *p, enum expr_op op)
 	return emit(p, (struct expr_step){ .op = op });
 }
 
-static uint32_t add_input(struct expr *x, const char *name, const char *by, enum expr_aspect aspect, size_t column)
-{
-	memory_room(&x->input, x->n_inputs, sizeof(*x->input));
-	x->input[x->n_inputs] = (struct expr_input){ .name = memory_text(name),
-						     .by = by ? memory_text(by) : NULL,
-						     .aspect = aspect,
-						     .column = (uint32_t)column };
-	return (uint32_t)x->n_inputs++;
-}
-
-static int emit_input_by(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t column)
+/* Of the text between these places. `by`: the clock of seconds(), or NULL. */
+static int emit_input(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t from,
+		      size_t to)
 {
 	SCOPED(scoped_free)
 	char *key = memory_format("%c%s%s%s", 'a' + (char)aspect, name, by ? "\n" : "", by ? by : "");
-	uint32_t place = 0;
+	struct expr *x = p->x;
+	uint32_t place = (uint32_t)x->n_inputs;
 
 	if (!names_get(&p->known, key, &place)) {
-		place = add_input(p->x, name, by, aspect, column);
+		memory_room(&x->input, x->n_inputs, sizeof(*x->input));
+		x->input[x->n_inputs++] = (struct expr_input){ .name = memory_text(name),
+							       .by = by ? memory_text(by) : NULL,
+							       .aspect = aspect,
+							       .column = (uint32_t)from };
 		memory_done(names_set(&p->known, key, place));
 	}
-	return emit(p, (struct expr_step){ .op = OP_INPUT, .input = place });
-}
-
-static int emit_input(struct parser *p, const char *name, enum expr_aspect aspect, size_t column)
-{
-	return emit_input_by(p, name, NULL, aspect, column);
+	return emit(p,
+		    (struct expr_step){ .op = OP_INPUT, .input = place, .from = (uint32_t)from, .to = (uint32_t)to });
 }
 
 /* -EINVAL: the current token should have been `wanted`. */
@@ -410,39 +390,20 @@ static int parse_id(struct parser *p, char **name)
 	return lexer_next(&p->lex);
 }
 
-/* seconds(x,y), after the opening parenthesis. */
-static int parse_seconds(struct parser *p)
+/* After the opening parenthesis: one id, or two, and the closing parenthesis. */
+static int parse_aspect(struct parser *p, enum expr_aspect aspect)
 {
 	size_t column = p->lex.start;
-	SCOPED(scoped_free) char *by = NULL, *name = NULL;
+	SCOPED(scoped_free) char *name = NULL, *by = NULL;
 	int err = parse_id(p, &name);
 
-	if (!err)
+	if (!err && aspect == EXPR_SECONDS)
 		err = expect_mark(p, ',', "',' and the clock");
-	if (!err)
+	if (!err && aspect == EXPR_SECONDS)
 		err = parse_id(p, &by);
 	if (!err)
 		err = expect_mark(p, ')', "')'");
-	if (!err)
-		err = emit_input_by(p, name, by, EXPR_SECONDS, column);
-	return err;
-}
-
-/* After the opening parenthesis: one id and the closing parenthesis. */
-static int parse_aspect(struct parser *p, enum expr_aspect aspect)
-{
-	size_t column;
-	SCOPED(scoped_free) char *name = NULL;
-	int err;
-
-	column = p->lex.start;
-	name = NULL;
-	err = parse_id(p, &name);
-	if (!err)
-		err = expect_mark(p, ')', "')'");
-	if (!err)
-		err = emit_input(p, name, aspect, column);
-	return err;
+	return err ? err : emit_input(p, name, by, aspect, column, column);
 }
 
 /* A field outside the register is a mistake in the text, not a missing value. */
@@ -461,7 +422,7 @@ static int check_bits(struct parser *p, size_t column)
 
 static int parse_if(struct parser *p)
 {
-	int err = parse_binary(p, PRECEDENCE_BINARY);
+	int err = parse_binary(p, LOOSEST);
 
 	if (err || !at_keyword(p, "if"))
 		return err;
@@ -469,7 +430,7 @@ static int parse_if(struct parser *p)
 	if (!err)
 		err = lexer_next(&p->lex);
 	if (!err)
-		err = parse_binary(p, PRECEDENCE_BINARY);
+		err = parse_binary(p, LOOSEST);
 	if (!err && !at_keyword(p, "else"))
 		err = unexpected(p, "'else'");
 	if (!err)
@@ -491,7 +452,7 @@ static int parse_value(struct parser *p)
 		return err ? err : lexer_next(&p->lex);
 	}
 	if (p->lex.kind == TOKEN_LITERAL) {
-		err = emit_input(p, buf_str(&p->lex.word), EXPR_LITERAL, p->lex.start);
+		err = emit_input(p, buf_str(&p->lex.word), NULL, EXPR_LITERAL, p->lex.start, p->lex.at);
 		return err ? err : lexer_next(&p->lex);
 	}
 	if (p->lex.kind == TOKEN_ID)
@@ -531,8 +492,7 @@ static int parse_unary(struct parser *p)
 static enum expr_op binary_op(const struct parser *p)
 {
 	for (enum expr_op op = 0; op < OP_COUNT; op++)
-		if (expr_ops[op].operands == 2 && expr_ops[op].precedence < PRECEDENCE_UNARY &&
-		    at_mark(p, expr_ops[op].text[0]))
+		if (expr_ops[op].precedence && at_mark(p, expr_ops[op].text[0]))
 			return op;
 	return OP_COUNT;
 }
@@ -567,7 +527,7 @@ static int parse_call(struct parser *p, enum expr_op op, size_t column)
 			if (err)
 				return err;
 		}
-		err = parse_binary(p, PRECEDENCE_BINARY);
+		err = parse_binary(p, LOOSEST);
 		if (err)
 			return err;
 	}
@@ -577,19 +537,28 @@ static int parse_call(struct parser *p, enum expr_op op, size_t column)
 	return err ? err : emit_op(p, op);
 }
 
+/* The function that begins at the current '(': the row that does it, the operands, and the closing parenthesis. */
+static int parse_function(struct parser *p, const char *word, size_t column)
+{
+	int err = lexer_next(&p->lex);
+
+	if (err)
+		return err;
+	for (enum expr_op op = OP_MIN; op < OP_SELECT; op++)
+		if (!strcmp(expr_ops[op].text, word))
+			return parse_call(p, op, column);
+	for (const struct expr_aspect_row *row = expr_aspects; row->text; row++)
+		if (!strcmp(row->text, word))
+			return parse_aspect(p, row->aspect);
+	return error_set(p->error, EINVAL, "column %zu: there is no function '%.40s'", column + 1, word);
+}
+
 /* A word is a function if '(' follows; functions of our own need that. */
 static int parse_word(struct parser *p)
 {
-	static const struct {
-		const char *text;
-		enum expr_op op;
-	} calls[] = {
-		{ "min", OP_MIN },   { "max", OP_MAX },   { "d_ratio", OP_RATIO },
-		{ "pow2", OP_POW2 }, { "bits", OP_BITS }, { "percent", OP_PERCENT },
-	};
-	size_t column = p->lex.start;
+	size_t column = p->lex.start, end = p->lex.at;
 	bool plain = p->lex.plain;
-	SCOPED(scoped_free) char *word = NULL;
+	SCOPED(scoped_free) char *word = memory_text(buf_str(&p->lex.word));
 	int err;
 
 	if (at_keyword(p, "if") || at_keyword(p, "else"))
@@ -598,37 +567,16 @@ static int parse_word(struct parser *p)
 		err = lexer_next(&p->lex);
 		return err ? err : emit(p, (struct expr_step){ .op = OP_NUMBER, .number = value_of(NAN) });
 	}
-	word = memory_text(buf_str(&p->lex.word));
 	err = lexer_next(&p->lex);
-	if (err || !plain || !at_mark(p, '(')) {
-		if (!err && plain && lexer_is_keyword(word))
-			err = unexpected(p, "the '(' of a function");
-		if (!err)
-			err = emit_input(p, word, EXPR_VALUE, column);
-		goto out;
-	}
+	if (err)
+		return err;
+	if (!plain || !at_mark(p, '('))
+		return plain && lexer_is_keyword(word) ? unexpected(p, "the '(' of a function") :
+							 emit_input(p, word, NULL, EXPR_VALUE, column, end);
 	err = enter(p);
 	if (!err)
-		err = lexer_next(&p->lex);
-	if (err)
-		goto leave;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (!strcmp(calls[i].text, word)) {
-			err = parse_call(p, calls[i].op, column);
-			goto leave;
-		}
-	for (const struct expr_aspect_row *row = expr_aspects; row->text; row++)
-		if (!strcmp(row->text, word)) {
-			err = parse_aspect(p, row->aspect);
-			goto leave;
-		}
-	if (!strcmp(word, "seconds"))
-		err = parse_seconds(p);
-	else
-		err = error_set(p->error, EINVAL, "column %zu: there is no function '%.40s'", column + 1, word);
-leave:
+		err = parse_function(p, word, column);
 	p->levels--;
-out:
 	return err;
 }
 
@@ -764,7 +712,7 @@ static void drop_inputs(struct expr *x, uint32_t *place)
 			x->step[i].input = place[x->step[i].input];
 }
 
-int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx)
+void expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx)
 {
 	struct part stack[EXPR_MAX_DEPTH];
 	SCOPED(scoped_free) uint32_t *place = memory_new(x->n_inputs, sizeof(*place));
@@ -789,7 +737,6 @@ int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, doubl
 	}
 	x->n_steps = n;
 	drop_inputs(x, place);
-	return 0;
 }
 
 /* Rows evaluated together: few enough for the stack of a deep formula to stay in the L1 cache. */
@@ -943,37 +890,6 @@ static INLINE struct value apply(enum expr_op op, struct value a, struct value b
 	return a;
 }
 
-struct value expr_eval(const struct expr *x, const struct value *input)
-{
-	struct value stack[EXPR_MAX_DEPTH];
-	struct value *top = stack; /* one above the newest */
-
-	for (size_t i = 0; i < x->n_steps; i++) {
-		const struct expr_step *s = &x->step[i];
-
-		if (s->op == OP_NUMBER) {
-			*top++ = load_value(s->number);
-			continue;
-		}
-		if (s->op == OP_INPUT) {
-			*top++ = load_value(input[s->input]);
-			continue;
-		}
-		switch (expr_ops[s->op].operands) {
-		case 1:
-			top[-1] = apply(s->op, top[-1], top[-1], top[-1]);
-			break;
-		case 2:
-			top[-2] = apply(s->op, top[-2], top[-1], top[-1]);
-			break;
-		default:
-			top[-3] = apply(s->op, top[-3], top[-2], top[-1]);
-		}
-		top -= expr_ops[s->op].operands - 1;
-	}
-	return stack[0];
-}
-
 /* A stack entry for all rows of a block: an array, or one value for all rows (step 0). */
 struct slot {
 	const struct value *v;
@@ -1022,8 +938,9 @@ static void run_step(enum expr_op op, const struct slot *a, const struct slot *b
 	}
 }
 
-static void run_block(const struct expr *x, const struct value *const *input, size_t row, size_t n, struct value *out,
-		      struct value *scratch)
+/* The rows from input[i][row] on; or a single row, one[]. */
+static void run_block(const struct expr *x, const struct value *const *input, const struct value *one, size_t row,
+		      size_t n, struct value *out, struct value *scratch)
 {
 	struct slot stack[EXPR_MAX_DEPTH];
 	size_t top = 0;
@@ -1035,7 +952,7 @@ static void run_block(const struct expr *x, const struct value *const *input, si
 		unsigned operands = expr_ops[s->op].operands;
 
 		if (s->op == OP_INPUT) {
-			stack[top++] = (struct slot){ input[s->input] + row, 1 };
+			stack[top++] = (struct slot){ one ? one + s->input : input[s->input] + row, 1 };
 			continue;
 		}
 		if (s->op == OP_NUMBER) {
@@ -1059,201 +976,34 @@ void expr_eval_rows(const struct expr *x, const struct value *const *input, size
 		    struct value *scratch)
 {
 	for (size_t row = 0; row < n; row += BLOCK)
-		run_block(x, input, row, n - row < BLOCK ? n - row : BLOCK, out + row, scratch);
+		run_block(x, input, NULL, row, n - row < BLOCK ? n - row : BLOCK, out + row, scratch);
 }
 
-/* Between two '@' an event stays as people write it; outside them, all characters that cannot be in an id are
- * escaped. */
-static void print_name(const char *name, struct buf *out)
+struct value expr_eval(const struct expr *x, const struct value *input)
 {
-	size_t len = strlen(name), number = expr_number_length(name, len);
-	const char *first = strchr(name, '/'), *last = strrchr(name, '/');
-	/* A word that would be read as something else gets an escape before its first character. */
-	bool escape = lexer_is_keyword(name) || (number && number == len);
+	struct value out, scratch[EXPR_MAX_DEPTH];
 
-	for (size_t i = 0; i < len; i++) {
-		const char *c = name + i;
+	run_block(x, NULL, input, 0, 1, &out, scratch);
+	return out;
+}
 
-		if (c == first && last > first) {
-			buf_addch(out, '@');
-		} else if (c == last && last > first) {
-			buf_addch(out, '@');
-		} else if (first && last > first && c > first && c < last) {
-			if (*c == '@' || *c == '\\')
-				buf_addch(out, '\\');
-			buf_addch(out, *c);
-		} else {
-			if (!lexer_is_id_char(*c) || (escape && i == 0))
-				buf_addch(out, '\\');
-			buf_addch(out, *c);
-		}
+/* Leaves stand in the program in the order of the text. */
+int expr_replace(const struct expr *x, const char *text, const char *const *replacement, struct buf *out)
+{
+	size_t at = 0;
+
+	for (const struct expr_step *s = x->step; s < x->step + x->n_steps; s++) {
+		if (s->op != OP_INPUT || !replacement[s->input])
+			continue;
+		buf_add(out, text + at, s->from - at);
+		buf_addch(out, '(');
+		buf_addstr(out, replacement[s->input]);
+		buf_addch(out, ')');
+		at = s->to;
+		/* A hostile file can multiply lengths with every reference. */
+		if (out->len > EXPR_MAX_TEXT)
+			return -E2BIG;
 	}
-}
-
-static void print_input(const struct expr_input *input, const char *replacement, struct buf *out)
-{
-	const struct expr_aspect_row *row = expr_aspects;
-
-	if (input->aspect == EXPR_LITERAL) {
-		buf_printf(out, "#%s", input->name);
-		return;
-	}
-	if (input->aspect == EXPR_VALUE) {
-		/* Not by buf_printf(): it may be long, and formats twice. */
-		if (replacement) {
-			buf_addch(out, '(');
-			buf_addstr(out, replacement);
-			buf_addch(out, ')');
-		} else {
-			print_name(input->name, out);
-		}
-		return;
-	}
-	while (row->text && row->aspect != input->aspect)
-		row++;
-	buf_printf(out, "%s(", input->aspect == EXPR_SECONDS ? "seconds" : row->text);
-	print_name(input->name, out);
-	if (input->by) {
-		buf_addstr(out, ", ");
-		print_name(input->by, out);
-	}
-	buf_addch(out, ')');
-}
-
-static void print_number(double v, struct buf *out)
-{
-	char text[NUMBER_MAX];
-
-	if (isnan(v))
-		buf_addstr(out, "NaN");
-	else
-		buf_add(out, text, number_double(text, v));
-}
-
-/* What is still to be printed: a text, or a step of the program with the precedence that its place requires. */
-struct item {
-	const char *text;
-	size_t step;
-	unsigned precedence;
-};
-
-struct printer {
-	const struct expr *x;
-	const char *const *replacement;
-	struct buf *out;
-	size_t (*child)[3]; /* steps that compute the operands of a step */
-	struct item *item;
-	size_t n;
-};
-
-static void push_text(struct printer *p, const char *text)
-{
-	p->item[p->n++] = (struct item){ .text = text };
-}
-
-static void push_step(struct printer *p, size_t step, unsigned precedence)
-{
-	p->item[p->n++] = (struct item){ .step = step, .precedence = precedence };
-}
-
-static void find_children(struct printer *p, size_t *stack)
-{
-	size_t top = 0;
-
-	for (size_t i = 0; i < p->x->n_steps; i++) {
-		unsigned operands = expr_ops[p->x->step[i].op].operands;
-
-		top -= operands;
-		for (unsigned k = 0; k < operands; k++)
-			p->child[i][k] = stack[top + k];
-		stack[top++] = i;
-	}
-}
-
-/* Splits an operator into pieces, which are pushed in reverse order. */
-static void open_step(struct printer *p, size_t i, unsigned wanted)
-{
-	enum expr_op op = p->x->step[i].op;
-	const struct expr_op_row *row = &expr_ops[op];
-	const size_t *child = p->child[i];
-
-	if (row->precedence < wanted) {
-		buf_addch(p->out, '(');
-		push_text(p, ")");
-	}
-	if (op == OP_SELECT) {
-		push_step(p, child[2], PRECEDENCE_IF);
-		push_text(p, " else ");
-		push_step(p, child[1], PRECEDENCE_BINARY);
-		push_text(p, " if ");
-		push_step(p, child[0], PRECEDENCE_BINARY);
-	} else if (op == OP_NEGATE) {
-		push_step(p, child[0], PRECEDENCE_UNARY);
-		push_text(p, "-");
-	} else if (row->precedence == PRECEDENCE_VALUE) {
-		push_text(p, ")");
-		for (unsigned k = row->operands; k-- > 0;) {
-			push_step(p, child[k], PRECEDENCE_BINARY);
-			push_text(p, k ? ", " : "(");
-		}
-		push_text(p, row->text);
-	} else {
-		push_step(p, child[1], row->precedence + 1u);
-		push_text(p, " ");
-		push_text(p, row->text);
-		push_text(p, " ");
-		push_step(p, child[0], row->precedence);
-	}
-}
-
-static void print_items(struct printer *p)
-{
-	while (p->n) {
-		struct item it = p->item[--p->n];
-		const struct expr_step *s = &p->x->step[it.step];
-
-		if (it.text)
-			buf_addstr(p->out, it.text);
-		else if (s->op == OP_NUMBER)
-			print_number(s->number.v, p->out);
-		else if (s->op == OP_INPUT)
-			print_input(&p->x->input[s->input], p->replacement ? p->replacement[s->input] : NULL, p->out);
-		else
-			open_step(p, it.step, it.precedence);
-	}
-}
-
-/* Checked before printing, because a hostile file can multiply lengths with every reference. */
-static bool replacement_fits(const struct expr *x, const char *const *replacement)
-{
-	size_t total = 0;
-
-	for (size_t i = 0; replacement && i < x->n_steps && total <= EXPR_MAX_TEXT; i++)
-		if (x->step[i].op == OP_INPUT && replacement[x->step[i].input])
-			total += strnlen(replacement[x->step[i].input], EXPR_MAX_TEXT + 1);
-	return total <= EXPR_MAX_TEXT;
-}
-
-int expr_print_replaced(const struct expr *x, const char *const *replacement, struct buf *out)
-{
-	struct printer p = { .x = x, .replacement = replacement, .out = out };
-	SCOPED(scoped_free) size_t *stack = memory_new(x->depth, sizeof(*stack));
-
-	if (!replacement_fits(x, replacement))
-		return -E2BIG;
-	p.child = memory_new(x->n_steps, sizeof(*p.child));
-	/* Each step is pushed at most once and adds at most eight pieces. The stack is explicit because `1+1+1+...`
-	 * nests to the left as deep as it is long. */
-	p.item = memory_new(x->n_steps * 8 + 1, sizeof(*p.item));
-	find_children(&p, stack);
-	push_step(&p, x->n_steps - 1, PRECEDENCE_IF);
-	print_items(&p);
-	free(p.child);
-	free(p.item);
-	return 0;
-}
-
-void expr_print(const struct expr *x, struct buf *out)
-{
-	expr_print_replaced(x, NULL, out);
+	buf_addstr(out, text + at);
+	return out->len > EXPR_MAX_TEXT ? -E2BIG : 0;
 }

@@ -86,8 +86,8 @@ void expr_free(struct expr *x);
 /* The distinct inputs (name and aspect), in order of first appearance. */
 const struct expr_input *expr_inputs(const struct expr *x, size_t *n);
 /* Drops what literals decide: the branch of an `if` that is never taken, the other side of 0 & or 1 |, and inputs
- * that occur nowhere else. literal() looks one up by its name in lower case without '#'; false: not known. 0. */
-int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx);
+ * that occur nowhere else. literal() looks one up by its name in lower case without '#'; false: not known. */
+void expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx);
 /*
  * The value with input[i] for expr_inputs()[i]. A missing value follows perf's rules for NaN, and keeps the reason of
  * the first missing input that decided the result:
@@ -104,8 +104,6 @@ void expr_eval_rows(const struct expr *x, const struct value *const *input, size
 		    struct value *scratch);
 /* The largest number of values that evaluation holds at a time. */
 size_t expr_depth(const struct expr *x);
-/* Appends the canonical form, which parses to the same expression. */
-void expr_print(const struct expr *x, struct buf *out);
 
 /* A known number. */
 static inline struct value value_of(double v)
@@ -126,8 +124,8 @@ static inline struct value value_missing(uint16_t reason)
 }
 
 #define EXPR_MAX_TEXT 1000000
-/* As expr_print(), but an input of aspect EXPR_VALUE whose replacement[i] is not NULL is printed as that text in
- * parentheses. `replacement` may be NULL. 0, or -E2BIG if the formula would be longer than EXPR_MAX_TEXT. */
-int expr_print_replaced(const struct expr *x, const char *const *replacement, struct buf *out);
+/* Appends the text of the expression, with input[i] replaced by replacement[i] in parentheses unless that is NULL; only
+ * inputs of aspect EXPR_VALUE may be replaced, and nothing of a folded expression. 0, or -E2BIG beyond EXPR_MAX_TEXT. */
+int expr_replace(const struct expr *x, const char *text, const char *const *replacement, struct buf *out);
 /* Length of the number at the start of `text`, as a formula writes it; 0 if there is none. */
 size_t expr_number_length(const char *text, size_t len);

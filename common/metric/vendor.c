@@ -130,8 +130,9 @@ static char *on_core(const char *unit, const char *event)
 	return memory_format("%s@%s@", unit, event);
 }
 
-/* Prints `x` with other metrics replaced by their formulas; `level` is its place in the chain. */
-static int print_expanded(struct loader *l, const struct expr *x, const char *unit, size_t level, char **out)
+/* Prints `x`, whose text is `formula`, with other metrics replaced by their formulas; `level` is its place in the chain. */
+static int print_expanded(struct loader *l, const struct expr *x, const char *formula, const char *unit, size_t level,
+			  char **out)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 	SCOPED(scoped_free) const char **replacement = NULL;
@@ -154,7 +155,7 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 			replacement[i] = owned[i] = on_core(unit, in[i].name);
 		}
 	}
-	if (!err && expr_print_replaced(x, replacement, &text))
+	if (!err && expr_replace(x, formula, replacement, &text))
 		err = error_set(l->error, E2BIG, "longer than %d characters without references to other metrics",
 				EXPR_MAX_TEXT);
 	if (!err && l->total > MAX_TOTAL)
@@ -183,7 +184,8 @@ static int expand(struct loader *l, size_t i, size_t level)
 	entry->busy = true;
 	entry->place = level;
 	l->chain[level] = i;
-	err = print_expanded(l, entry->expr, entry_text(entry, "Unit"), level + 1, &entry->expanded);
+	err = print_expanded(l, entry->expr, entry_text(entry, "MetricExpr"), entry_text(entry, "Unit"), level + 1,
+			     &entry->expanded);
 	entry->busy = false;
 	return err;
 }
@@ -277,7 +279,7 @@ static int fill_threshold(struct loader *l, struct entry *entry, struct metric *
 		return 0;
 	err = expr_parse(&x, text, l->error);
 	if (!err) {
-		err = print_expanded(l, x, entry_text(entry, "Unit"), 0, &expanded);
+		err = print_expanded(l, x, text, entry_text(entry, "Unit"), 0, &expanded);
 		expr_free(x);
 	}
 	row->threshold = expanded;

@@ -736,7 +736,7 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 
 	if (err)
 		return err;
-	memory_must(expr_fold(x, literal, m));
+	expr_fold(x, literal, m);
 	in = expr_inputs(x, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		/* Elapsed time is in every recording; a metric of the system is requested by its own name. */

@@ -1989,7 +1989,7 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 
 	if (expr_parse(&m->expr, text, x->error))
 		return error_prefix(x->error, "metric %s", m->name);
-	memory_done(expr_fold(m->expr, lasting_literal, x));
+	expr_fold(m->expr, lasting_literal, x);
 	in = expr_inputs(m->expr, &n);
 	/* Each may get two clocks. */
 	m->input = bind_own(x->b, memory_new(3 * n, sizeof(*m->input)));

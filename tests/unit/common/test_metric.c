@@ -442,8 +442,8 @@ static void test_vendor(void **state)
 	assert_string_equal(set.row[0].help, "Instructions a cycle");
 	/* The threshold speaks of values before ScaleUnit. */
 	assert_string_equal(set.row[0].threshold,
-			    "(INST / CYC) < 1 & (1 - (cpu@INST,cmask=1@ / (CYC if #smt_on else 2))) > 0.5");
-	assert_string_equal(set.row[1].expr, "(1 - (cpu@INST,cmask=1@ / (CYC if #smt_on else 2))) * 100");
+			    "(INST / CYC) < 1 & (1 - (cpu@INST\\,cmask\\=1@ / (CYC if #SMT_on else 2))) > 0.5");
+	assert_string_equal(set.row[1].expr, "(1 - (cpu@INST\\,cmask\\=1@ / (CYC if #SMT_on else 2))) * 100");
 	assert_string_equal(set.row[1].unit, "%");
 	assert_null(set.row[1].threshold);
 	assert_null(set.row[1].categories);
