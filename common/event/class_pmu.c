@@ -302,10 +302,10 @@ static const struct {
 	{ "dst_addr_base", "dst_addr_base", TERM_BASE }, { "gpu_mask", "gpu_mask", TERM_GPUS },
 };
 
-static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
-		struct buf *notes, struct error *e)
+int class_pmu_term(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
+		   struct buf *notes, struct error *e)
 {
-	const struct class_pmu *self = pmu->hook_data;
+	const struct class_pmu *self = pmu->unit;
 	size_t i = 0, n = sizeof(translated) / sizeof(translated[0]);
 
 	while (i < n && strcmp(translated[i].term, t->key))
@@ -350,10 +350,9 @@ static void fill_part(const struct event_pmu *pmu, const struct pmu_class *c, un
 	}
 }
 
-static int check_config(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes,
-			struct error *e)
+int class_pmu_finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes, struct error *e)
 {
-	const struct class_pmu *self = pmu->hook_data;
+	const struct class_pmu *self = pmu->unit;
 
 	if (pmu_field(pmu, "src_bdf_en", config) && pmu_field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
@@ -378,8 +377,6 @@ static int check_config(const struct event_pmu *pmu, uint64_t config[EVENT_CONFI
 	return 0;
 }
 
-const struct event_pmu_hooks nvidia_hooks = { .term = term, .finish = check_config, .strict_groups = true };
-
 /* ---- everything that is opened ---- */
 
 static bool by_function(const struct event_pmu *pmu, const struct event *ev)
@@ -393,15 +390,14 @@ int class_pmu_check(const struct event_view *view, const struct event_set *set, 
 		const struct event *a = &set->event[i];
 		const struct event_pmu *pmu = a->pmu_index == EVENT_NONE ? NULL : &view->pmu[a->pmu_index];
 
-		if (!pmu || pmu->hooks != &nvidia_hooks || !by_function(pmu, a) ||
-		    is_clock(pmu, pmu->hook_data, a->config))
+		if (!pmu || !pmu->ruled || !by_function(pmu, a) || is_clock(pmu, pmu->unit, a->config))
 			continue;
 		for (size_t k = 0; k < set->n; k++) {
 			const struct event *b = &set->event[k];
 			char one[PCI_TEXT], other[PCI_TEXT];
 			uint16_t id = (uint16_t)pmu_field(pmu, "src_bdf", a->config);
 
-			if (b->pmu_index != a->pmu_index || is_clock(pmu, pmu->hook_data, b->config))
+			if (b->pmu_index != a->pmu_index || is_clock(pmu, pmu->unit, b->config))
 				continue;
 			if (!by_function(pmu, b))
 				return error_set(

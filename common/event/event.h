@@ -42,32 +42,18 @@ struct event_alias {
 	bool given;  /* from a file that the user named: the name may be his own */
 };
 
-struct event_pmu;
-struct event_term;
-
-/* Rules for PMUs beyond their format files. Both functions may append lines to `notes`, and return -EINVAL with the
- * rule in *e for what they refuse. */
-struct event_pmu_hooks {
-	/* 1: the term is in the words now; 0: it is a term like any other. */
-	int (*term)(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
-		    struct buf *notes, struct error *e);
-	/* After all terms: adds defaults, refuses terms that are mutually exclusive. 0 or -EINVAL. */
-	int (*finish)(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes,
-		      struct error *e);
-	/* A group over several PMUs is refused, not split. */
-	bool strict_groups;
-};
+struct class_pmu;
 
 struct event_pmu {
 	char *name;
-	const char *class;                   /* a name that stands for all PMUs of its kind, or NULL */
-	const struct event_pmu_hooks *hooks; /* or NULL */
-	void *hook_data;                     /* borrowed */
-	uint32_t type;                       /* attr.type */
-	bool core;                           /* counts what CPUs execute; takes hardware, cache and raw events */
-	bool uncore;                         /* has a cpumask; counts only there, and no tasks */
-	char *cpus;                          /* where to open it, in list notation; NULL: all CPUs */
-	char *identifier;                    /* the model of the device, or NULL */
+	const char *class;      /* a name that stands for all PMUs of its kind, or NULL */
+	struct class_pmu *unit; /* borrowed: what is known about it by its class, or NULL */
+	bool ruled;             /* its class has rules beyond the format files: see class_pmu.h */
+	uint32_t type;          /* attr.type */
+	bool core;              /* counts what CPUs execute; takes hardware, cache and raw events */
+	bool uncore;            /* has a cpumask; counts only there, and no tasks */
+	char *cpus;             /* where to open it, in list notation; NULL: all CPUs */
+	char *identifier;       /* the model of the device, or NULL */
 	struct event_format *format;
 	size_t n_formats;
 	struct event_alias *alias;

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "common/cpulist.h"
+#include "common/event/class_pmu.h"
 #include "common/event/event.h"
 #include "common/memory.h"
 #include "common/parse.h"
@@ -228,9 +229,9 @@ static int apply(struct resolver *r, struct event *ev, const struct event_pmu *p
 	for (size_t i = 0; i < N_FIXED; i++)
 		if (!strcmp(fixed_keys[i].key, t->key))
 			return apply_fixed(r, ev, pmu, t, i);
-	if (pmu && pmu->hooks) {
+	if (pmu && pmu->ruled) {
 		struct error rule = { 0 };
-		int taken = pmu->hooks->term(pmu, t, ev->config, r->notes, &rule);
+		int taken = class_pmu_term(pmu, t, ev->config, r->notes, &rule);
 
 		if (taken)
 			return taken > 0 ? 0 : resolve_fail(r, -taken, t->column, "%s", rule.text);
@@ -357,10 +358,10 @@ static int resolve_terms(struct resolver *r, struct event *ev, const struct even
 				buf_printf(r->notes, "%.60s in \"%.*s\" applies to sampling only, and is ignored\n",
 					   t->key, (int)(n->end - n->column), r->list->text + n->column);
 		}
-	if (!err && pmu && pmu->hooks) {
+	if (!err && pmu && pmu->ruled) {
 		struct error rule = { 0 };
 
-		err = pmu->hooks->finish(pmu, ev->config, r->notes, &rule);
+		err = class_pmu_finish(pmu, ev->config, r->notes, &rule);
 		if (err)
 			err = resolve_fail(r, -err, n->column, "%s", rule.text);
 	}
@@ -519,7 +520,7 @@ static int resolve_groups(struct resolver *r, size_t start, const struct event_g
 	for (size_t i = start; i < set->n; i++) {
 		uint32_t pmu = set->event[i].pmu_index;
 
-		if (pmu != EVENT_NONE && r->view->pmu[pmu].hooks && r->view->pmu[pmu].hooks->strict_groups)
+		if (pmu != EVENT_NONE && r->view->pmu[pmu].ruled)
 			return resolve_fail(r, EINVAL, r->list->node[g->first].column,
 					    "the events of a group must be of one PMU: %s does not count with others",
 					    set->event[i].pmu);

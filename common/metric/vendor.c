@@ -130,7 +130,7 @@ static char *on_core(const char *unit, const char *event)
 	return memory_format("%s@%s@", unit, event);
 }
 
-/* Prints `x`, whose text is `formula`, with other metrics replaced by their formulas; `level` is its place in the chain. */
+/* Prints `x`, whose text is `formula`, with other metrics replaced by theirs; `level` is its place in the chain. */
 static int print_expanded(struct loader *l, const struct expr *x, const char *formula, const char *unit, size_t level,
 			  char **out)
 {

@@ -566,8 +566,8 @@ static void classify(struct perf_classes *all, struct event_pmu *pmu, const stru
 	class_pmu_init(self, c, pmu->name, peer[0] ? peer : NULL, &all->pci);
 	self->counters = c->counters;
 	pmu->class = c->name;
-	pmu->hooks = c->pmu ? NULL : &nvidia_hooks;
-	pmu->hook_data = self;
+	pmu->ruled = !c->pmu;
+	pmu->unit = self;
 	all->pci_wanted |= c->per_rc;
 	if (!pmu->core && !pmu->cpus)
 		add_mask(pmu, root);
@@ -618,7 +618,7 @@ static void find_sockets(struct perf_pmus *p, const struct root *root)
 	for (size_t i = 0; i < p->n; i++) {
 		if (!perf_class(&p->pmu[i]) || !perf_class(&p->pmu[i])->per_rc)
 			continue;
-		pmu[n] = p->pmu[i].hook_data;
+		pmu[n] = p->pmu[i].unit;
 		root_line(root, cpus[n], sizeof(*cpus), PMU_DEVICES "/%s/associated_cpus", p->pmu[i].name);
 		text[n] = cpus[n];
 		n++;
@@ -631,7 +631,7 @@ static void find_sockets(struct perf_pmus *p, const struct root *root)
 	}
 }
 
-/* Finds the classes of all PMUs and adds what sysfs lacks: hooks, units, names of events. Call it once their
+/* Finds the classes of all PMUs and adds what sysfs lacks: rules, units, names of events. Call it once their
  * addresses are final. */
 static void perf_classes_find(struct perf_pmus *p, const struct root *root)
 {
@@ -952,7 +952,7 @@ int perf_events_of(const struct perf_pmus *p, const struct root *root, const cha
 
 const struct pmu_class *perf_class(const struct event_pmu *pmu)
 {
-	return pmu->class ? ((const struct class_pmu *)pmu->hook_data)->class : NULL;
+	return pmu->class ? pmu->unit->class : NULL;
 }
 
 const struct event_pmu *perf_class_first(const struct perf_pmus *p, const struct pmu_class *c)
@@ -1093,17 +1093,17 @@ void perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const st
 	/* All PMUs of a class are the same hardware. */
 	for (size_t i = 0; i < p->n; i++)
 		if (perf_class(&p->pmu[i]) == c)
-			((struct class_pmu *)p->pmu[i].hook_data)->counters = n;
+			p->pmu[i].unit->counters = n;
 }
 
 unsigned perf_class_counters(const struct event_pmu *pmu)
 {
-	return perf_class(pmu) ? ((const struct class_pmu *)pmu->hook_data)->counters : 0;
+	return perf_class(pmu) ? pmu->unit->counters : 0;
 }
 
 void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason)
 {
-	struct class_pmu *c = pmu && pmu->class ? pmu->hook_data : NULL;
+	struct class_pmu *c = pmu && pmu->class ? pmu->unit : NULL;
 
 	if (c && !c->refused)
 		c->refused = reason;
@@ -1112,7 +1112,7 @@ void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason)
 void perf_classes_record(const struct perf_pmus *p, struct pm_model *m)
 {
 	for (size_t i = 0; i < p->n && i < m->n_pmus; i++) {
-		const struct class_pmu *c = p->pmu[i].class ? p->pmu[i].hook_data : NULL;
+		const struct class_pmu *c = p->pmu[i].class ? p->pmu[i].unit : NULL;
 
 		if (c && c->refused)
 			plan_set(&m->pmu[i].attrs, PM_PMU_REFUSED, pm_u64(c->refused));
@@ -1141,7 +1141,7 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 
 		if (!pmu || !perf_class(pmu))
 			continue;
-		if (asked && pmu->hooks && plan->options->target != TARGET_SYSTEM)
+		if (asked && pmu->ruled && plan->options->target != TARGET_SYSTEM)
 			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a %s", ev->text,
 					 plan->options->target == TARGET_COMMAND ?
 						 "command: add -a" :
@@ -1438,7 +1438,7 @@ static void say_why_not(const struct plan *plan, const struct event_pmu *pmu, st
 {
 	const struct pm_model *m = plan->model;
 
-	if (!((const struct class_pmu *)pmu->hook_data)->refused) {
+	if (!pmu->unit->refused) {
 		buf_addstr(out, "this kernel names none of its events that measure traffic");
 		return;
 	}

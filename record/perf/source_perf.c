@@ -550,7 +550,7 @@ static const char *called(const struct perf_source *s, size_t k)
 	const struct event *ev = &s->set.event[k];
 	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
 
-	return pmu && pmu->class && !pmu->hooks ? pmu->class : ev->display;
+	return pmu && pmu->class && !pmu->ruled ? pmu->class : ev->display;
 }
 
 /* Whether no earlier event fails in the same way under the same name. */

@@ -38,8 +38,8 @@ static struct event_alias aliases[] = {
 
 #define PMU(called, formats) \
 	{ \
-		.name = (char *)(called), .uncore = true, .cpus = (char *)"0", .hooks = &nvidia_hooks, \
-		.format = formats, .n_formats = N(formats), .alias = aliases, .n_aliases = N(aliases) \
+		.name = (char *)(called), .uncore = true, .cpus = (char *)"0", .ruled = true, .format = formats, \
+		.n_formats = N(formats), .alias = aliases, .n_aliases = N(aliases) \
 	}
 static struct event_pmu pmus[] = {
 	PMU("nvidia_ucf_pmu_0", ucf),
@@ -84,7 +84,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		class_pmu_init(&known[i], pmu_class_of(pmus[i].name, NULL), pmus[i].name, "nr_gpu=2", &map);
 		pmus[i].type = (uint32_t)(20 + i);
 		pmus[i].class = known[i].class->name;
-		pmus[i].hook_data = &known[i];
+		pmus[i].unit = &known[i];
 	}
 	return 0;
 }

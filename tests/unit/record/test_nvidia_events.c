@@ -295,7 +295,7 @@ static void count_groups(const struct machine *m, const char *pmu, unsigned coun
 	for (size_t i = 0; i < m->pmus.n; i++) {
 		if (strcmp(m->pmus.pmu[i].name, pmu))
 			continue;
-		((struct class_pmu *)m->pmus.pmu[i].hook_data)->counters = counters;
+		m->pmus.pmu[i].unit->counters = counters;
 
 		perf_class_groups(&m->pmus.pmu[i], perf_class(&m->pmus.pmu[i])->defaults, "P", &text);
 	}

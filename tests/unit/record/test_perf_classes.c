@@ -271,7 +271,7 @@ static void defaults(struct machine *m, const char *want)
 
 static bool is_refused(struct machine *m, const char *name)
 {
-	uint16_t reason = ((const struct class_pmu *)pmu_named(m, name)->hook_data)->refused;
+	uint16_t reason = pmu_named(m, name)->unit->refused;
 
 	assert_true(!reason || reason == PM_REASON_NOT_SUPPORTED);
 	return reason;
