@@ -25,7 +25,7 @@
 #include "record/host/process.h"
 
 /* Makes "<host or anon><what>-<UTC>.pmr", with --rotate "<-o without .pmr><what>-<UTC>.pmr"; owned, NULL without
- * memory. */
+ * memory: it is also called on the writer's thread, where that ends nothing. */
 static char *stamped_name(const struct record_options *o, const char *what)
 {
 	bool anon = o->privacy && !strcmp(o->privacy, "strict");
@@ -33,7 +33,7 @@ static char *stamped_name(const struct record_options *o, const char *what)
 	size_t len = stem ? strlen(stem) : 0;
 	struct utsname host;
 	time_t now = time(NULL);
-	char stamp[32];
+	char stamp[32], *name;
 	struct tm utc;
 
 	if (anon || uname(&host) || !host.nodename[0])
@@ -47,16 +47,18 @@ static char *stamped_name(const struct record_options *o, const char *what)
 		len -= 4;
 	else if (!stem)
 		len = strlen(host.nodename);
-	return memory_format("%.*s%s-%s.pmr", (int)len, stem ? stem : host.nodename, what, stamp);
+	return asprintf(&name, "%.*s%s-%s.pmr", (int)len, stem ? stem : host.nodename, what, stamp) < 0 ? NULL : name;
 }
 
 char *output_dump_name(const struct record_options *o)
 {
-	char *name = stamped_name(o, "-dump"), *slash = strrchr(name, '/'), *there;
+	char *name = stamped_name(o, "-dump"), *slash, *there;
 
-	if (!o->output.dump_to)
+	if (!name || !o->output.dump_to)
 		return name;
-	there = memory_format("%s/%s", o->output.dump_to, slash ? slash + 1 : name);
+	slash = strrchr(name, '/');
+	if (asprintf(&there, "%s/%s", o->output.dump_to, slash ? slash + 1 : name) < 0)
+		there = NULL;
 	free(name);
 	return there;
 }
@@ -71,15 +73,17 @@ static mode_t mode(const struct record_options *o)
 static int open_default(struct output *out, const struct record_options *o, struct error *e)
 {
 	for (int i = 2;; i++) {
-		char *stem;
+		SCOPED(scoped_free) char *stem = NULL;
 
 		out->fd = caller_create(out->path, mode(o));
 		if (out->fd != -EEXIST || i > 9999)
 			break;
 		free(out->path);
 		stem = stamped_name(o, "");
-		out->path = memory_format("%.*s-%d.pmr", (int)strlen(stem) - 4, stem, i);
-		free(stem);
+		if (!stem || asprintf(&out->path, "%.*s-%d.pmr", (int)strlen(stem) - 4, stem, i) < 0) {
+			out->path = NULL;
+			return error_sys(e, ENOMEM, "the name of the output");
+		}
 	}
 	out->created = out->fd >= 0;
 	return out->fd < 0 ? error_sys(e, -out->fd, "cannot create '%s'", out->path) : 0;
@@ -167,8 +171,8 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 
 	*out = (struct output){ .fd = -1,
 				.sync_ns = o->output.sync_ns,
-				.path = named ? memory_text(o->output.output) : stamped_name(o, "") };
-	err = open_any(out, o, e);
+				.path = named ? strdup(o->output.output) : stamped_name(o, "") };
+	err = out->path ? open_any(out, o, e) : error_sys(e, ENOMEM, "the name of the output");
 	if (err)
 		output_close(out, NULL);
 	return err;

@@ -68,7 +68,11 @@ int textfile_grow(struct textfile *t)
 	int err;
 
 	for (;; size *= 2) {
-		t->data = memory_resize(t->data, size, 1);
+		char *data = realloc(t->data, size);
+
+		if (!data)
+			return -ENOMEM;
+		t->data = data;
 		t->size = size;
 		err = textfile_read(t);
 		if (err && err != -EFBIG)
