@@ -235,8 +235,8 @@ void plan_release(struct plan *p)
 	*p = (struct plan){ 0 };
 }
 
-/* Descriptors for the output and for the recorder itself: sources may use up all others. If there are few, a share of
- * them. */
+/* Descriptors for the output and for the recorder itself: sources may use up all others. If there are few, a third
+ * of them. */
 #define RESERVED 24
 
 static int reserve(int fds[RESERVED])
@@ -244,8 +244,8 @@ static int reserve(int fds[RESERVED])
 	struct rlimit limit = { 0 };
 	int n = 0, wanted = RESERVED;
 
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 4 < RESERVED)
-		wanted = (int)(limit.rlim_cur / 4);
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 3 < RESERVED)
+		wanted = (int)(limit.rlim_cur / 3);
 	while (n < wanted &&
 	       (fds[n] = n ? fcntl(fds[0], F_DUPFD_CLOEXEC, 0) : open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		n++;
@@ -277,12 +277,13 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 	return err;
 }
 
+/* What names something that was left out is invalid, and left out, too. */
 static int64_t must_fit(struct plan *p, int64_t result)
 {
-	if (!p->sampling || result != -E2BIG)
+	if (!p->sampling || !(result == -E2BIG || (result == -EINVAL && p->full)))
 		return memory_must(result);
 	p->full = true;
-	return result;
+	return -E2BIG;
 }
 
 #define TOGETHER_NS 2000000

@@ -60,16 +60,19 @@ void ranking_end(struct ranking *r)
 
 /* ---- planning ---- */
 
-void ranking_counters(struct ranking *r, struct plan *p)
+int ranking_counters(struct ranking *r, struct plan *p)
 {
 	for (uint32_t k = 0; k < r->n_values && !r->counter[k]; k++) {
 		const struct catalog_counter *row = catalog_find(r->source, r->key[k]);
 		int64_t id = plan_counter(p, row);
 
-		if (id > 0 && row->semantics == CATALOG_CUMULATIVE)
+		if (id < 0)
+			return (int)id;
+		if (row->semantics == CATALOG_CUMULATIVE)
 			plan_set(&p->model->counter[id - 1].attrs, PM_COUNTER_FROM_ZERO, pm_bool(true));
 		r->counter[k] = (uint32_t)id;
 	}
+	return 0;
 }
 
 void *ranking_new(struct source *s, struct plan *p, size_t size)
@@ -196,7 +199,7 @@ int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, st
 {
 	const struct pm_chunk_group *own = NULL;
 	uint64_t times[2];
-	int err;
+	int err = 0;
 
 	for (uint32_t i = 0; i < c->n_groups; i++)
 		if (c->group[i].group == r->own_group)
@@ -207,8 +210,9 @@ int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, st
 	times[0] = own->v[0];
 	times[1] = own->v[own->stride];
 	if (r->taken->n)
-		ranking_counters(r, p);
-	err = update_members(r, p, times[1]);
+		err = ranking_counters(r, p);
+	if (!err)
+		err = update_members(r, p, times[1]);
 	if (err == 1)
 		err = update_group(r, p);
 	if (err || !r->n)

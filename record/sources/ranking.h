@@ -51,8 +51,8 @@ void *ranking_new(struct source *s, struct plan *p, size_t size);
  * is the number of the reading. Those of the table come with it, or with the first table (`late`). */
 void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);
 
-/* Adds the counters of the table, for one that comes with the group of another. */
-void ranking_counters(struct ranking *r, struct plan *p);
+/* Adds the counters of the table, for one that comes with the group of another. 0, or -E2BIG while sampling. */
+int ranking_counters(struct ranking *r, struct plan *p);
 
 /* Call these around filling the page of a reading; the writer waits meanwhile. */
 void ranking_begin(struct ranking *r, uint64_t reading);

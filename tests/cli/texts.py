@@ -375,10 +375,7 @@ def refusals(root, *words, limit=None):
     command = [f"{BIN}/pmrec", "-q", "--overwrite", "--root", root, "-n", "1", "-i", "0.01", "-o", root + ".pmr", *words]
     if limit:
         command = ["bash", "-c", f'ulimit -n {limit}; exec "$@"', "_", *command]
-    if os.path.exists(root + ".pmr"):
-        os.remove(root + ".pmr")
-    # What was refused is in the file before the readers start, which may fail for the same reason.
-    if subprocess.run(command, capture_output=True).returncode and not os.path.exists(root + ".pmr"):
+    if subprocess.run(command, capture_output=True).returncode:
         return {}
     text = run("pmrep", "info", root + ".pmr").stdout
     lines = text[text.index("Not recorded\n"):].split("\n\n")[0].splitlines()[1:] if "Not recorded\n" in text else []

@@ -1,5 +1,6 @@
 /* What a plan does for sources: instances, probes, privacy of one-time values, the choice of sources. */
 #include "common/catalog/catalog.h"
+#include "format/limits.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/plan_fixture.h"
@@ -108,5 +109,32 @@ static void sources_are_chosen_by_name(void **state)
 	assert_non_null(strstr(e.text, "nothing"));
 }
 
+static void what_exceeds_a_limit_while_sampling_is_left_out(void **state)
+{
+	const struct catalog_counter row = { .name = "left.out", .source = "left" };
+	struct error e = { 0 };
+	struct fixture f;
+	uint32_t counter, instance;
+	struct pm_group g = { .source = (char *)"left",
+			      .counter = &counter,
+			      .n_counters = 1,
+			      .instance = &instance,
+			      .n_instances = 1 };
+
+	build(&f, "0");
+	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
+	f.plan.sampling = true;
+	f.model.index.bytes = PM_MAX_MODEL;
+	assert_int_equal(plan_counter(&f.plan, &row), -E2BIG);
+	assert_true(f.plan.full);
+	/* There would be room for its group, but the counter is missing. */
+	f.model.index.bytes = 0;
+	counter = (uint32_t)-E2BIG;
+	instance = f.plan.system_instance;
+	assert_int_equal(plan_group(&f.plan, &g), -E2BIG);
+	fixture_end(&f);
+}
+
 UNIT_TESTS(cmocka_unit_test(a_cpu_that_is_not_there_is_refused), cmocka_unit_test(instances_are_made_once),
-	   cmocka_unit_test(privacy_decides), cmocka_unit_test(sources_are_chosen_by_name))
+	   cmocka_unit_test(privacy_decides), cmocka_unit_test(sources_are_chosen_by_name),
+	   cmocka_unit_test(what_exceeds_a_limit_while_sampling_is_left_out))
