@@ -1,6 +1,7 @@
 /*
  * Allocation that cannot fail: without memory the program ends, with one message. For what either program does before
- * anything could be lost; the rest of common/, format/ and what samples use functions that return -ENOMEM.
+ * anything could be lost; planning while recording may end pmrec, too. The rest of common/, format/ and what samples
+ * use functions that return -ENOMEM.
  */
 #pragma once
 
