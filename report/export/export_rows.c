@@ -347,6 +347,16 @@ static inline char *put(char *to, const void *text, size_t len)
 	return to + len;
 }
 
+/* A piece of text; a short one is copied at once, with what is behind it, which is overwritten. */
+static inline char *put_piece(char *to, const uint8_t *text, size_t len)
+{
+	if (__builtin_expect(len <= PIECE_BEHIND, 1) && text)
+		memcpy(to, text, PIECE_BEHIND);
+	else if (text)
+		memcpy(to, text, len);
+	return to + len;
+}
+
 static inline char *put_number(char *to, bool json, bool there, double v)
 {
 	if (there && (!json || v - v == 0))
@@ -423,8 +433,9 @@ static void begin_row(struct rows *r, uint32_t row)
 	}
 }
 
-static inline char *put_parts(char *to, const struct rows *r, bool json, bool whole, const struct sheet *s,
-			      uint32_t row, const struct sheet_cell *cell, size_t k)
+static inline __attribute__((always_inline)) char *put_parts(char *to, const struct rows *r, bool json, bool whole,
+							     const struct sheet *s, uint32_t row,
+							     const struct sheet_cell *cell, size_t k)
 {
 	if (r->head.len)
 		to = put(to, r->head.data, r->head.len);
@@ -436,8 +447,7 @@ static inline char *put_parts(char *to, const struct rows *r, bool json, bool wh
 								       0,
 					       &len);
 
-		if (len)
-			to = put(to, text, len);
+		to = put_piece(to, text, len);
 		if (p->value >= 0)
 			to = put_value(to, json, p->value, whole, s, cell, k);
 	}

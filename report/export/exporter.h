@@ -51,6 +51,7 @@ struct export_config {
 };
 
 /* Pieces of text, one after another: piece i ends at end[i]. What is printed again and again is made once. */
+#define PIECE_BEHIND 32 /* bytes that may be read behind the last one */
 struct pieces {
 	struct buf text;
 	struct buf end; /* uint32_t */
@@ -150,7 +151,7 @@ static inline void piece_end(struct pieces *p)
 		memory_ends(ENOMEM);
 	p->longest = len > p->longest ? len : p->longest;
 	buf_add(&p->end, &end, sizeof(end));
-	memory_whole(&p->text);
+	memory_done(buf_reserve(&p->text, PIECE_BEHIND));
 	memory_whole(&p->end);
 }
 

@@ -1499,7 +1499,8 @@ static void fill_tracks(struct sheet_private *p, const struct level *l, const st
 	const double *rows = l->average ? replay_averaged(p->replay, l->average[slot]) : NULL;
 	uint32_t x = l->start[slot], end = l->start[slot + 1];
 	/* Computed values are combined, whatever they are of, and so are times, by whichever rule applies. */
-	bool together = in->more->clock || is_made(in) || (in->more->op && !in->more->own_rule), more = false;
+	bool computed = in->more->clock || is_made(in), more = false;
+	bool together = computed || (in->more->op && !in->more->own_rule);
 	struct value *out = p->in + place * p->block;
 
 	if (sheet_borrows(p, in, l->track + x, end - x)) {
@@ -1513,13 +1514,13 @@ static void fill_tracks(struct sheet_private *p, const struct level *l, const st
 			in->more->op && !in->more->own_rule ? in->more->rule : (enum pm_aggregation)first->rule;
 
 		aggregate_begin(&p->aggregate, n, more);
-		p->aggregate.levels = !in->more->clock && !is_made(in) &&
-				      (aspect_of(in) == TRACK_MEAN || (first->level && aspect_of(in) == TRACK_VALUE));
+		p->aggregate.levels =
+			!computed && (aspect_of(in) == TRACK_MEAN || (first->level && aspect_of(in) == TRACK_VALUE));
 		while (x < end && (together || p->at[l->track[x]].counter == first->counter)) {
 			const struct track_at *at = &p->at[l->track[x]];
 			uint32_t same = 0;
 
-			if (!at->per_package || in->more->clock || is_made(in)) {
+			if (!at->per_package || computed) {
 				aggregate_add(&p->aggregate, readings_of(p, l, in, x, interval, n),
 					      support_of(p, l->track[x]), interval, rule, at->may_go);
 				x++;
