@@ -1,8 +1,6 @@
 /*
  * perf stat's view of a recording: lines of one event at one place, with value, enabled and running time, in
- * perf's order and by perf's rules. The replay gives counts by column; stat_rows.c says which columns make a line,
- * stat_numbers.c adds them up, stat_metrics.c has the engine's values beside them, and stat_text.c and stat_lines.c
- * write them as perf does.
+ * perf's order and by perf's rules. stat.c finds the lines and their numbers, stat_print.c writes them as perf does.
  */
 #pragma once
 
@@ -193,8 +191,15 @@ struct stat_sheet {
 	struct stat_spread wall; /* ns, over runs */
 	double *run_wall;        /* owned: ns of each run, for --table */
 	uint32_t n_runs;
-	struct stat_shadow *shadow;
-	uint32_t n_heads;             /* metrics, which are the columns of --metric-only */
+	struct stat_shown *shown; /* metrics, which are the columns of --metric-only, ordered by event */
+	uint32_t n_heads;
+	uint32_t *behind; /* places in shown[] of what may follow the lines of an event, by event */
+	uint32_t *first;  /* into behind, by event; then those on lines of their own, and their end */
+	/* What is asked of the engine, once for each cgroup with events of the metric. */
+	struct sheet_custom wish;
+	bool *wanted;                 /* by metric of the binding */
+	uint32_t *cgroup;             /* by scope */
+	struct stat_answer *answer;   /* row by row */
 	bool asked;                   /* they were requested, and are not perf's choice */
 	struct stat_history *history; /* owned; of metrics that were requested, with --stats */
 	size_t n_histories;
@@ -225,32 +230,15 @@ struct stat_sheet {
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out);
 void stat_release(struct stat_sheet *s);
 
-/* ---- stat_rows.c ---- */
-
 /* Takes a comma separated list; commas between slashes or in braces do not separate. */
 void stat_words_add(struct stat_words *w, const char *list);
 void stat_words_release(struct stat_words *w);
 
 /* The events that are wanted. 0 or -errno. */
 int stat_events_find(struct stat_sheet *s, struct error *e);
-void stat_events_release(struct stat_sheet *s);
-/* Rows and lines for the events and the replay's tracks. 0 or -errno. */
-int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e);
-void stat_forget_layout(struct stat_sheet *s);
-/* The row in which a counter of an instance counts, as an event of that cgroup; PM_NONE: none. */
-uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup,
-		     const struct pm_instance *i);
-/* The event that a counter belongs to, in a cgroup as stat_event.in_cgroup has it; if need be a hidden one. */
-uint32_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup);
-/* The number of the cgroup that an instance counts events in, CPU by CPU; 0: none. */
-static inline uint32_t stat_cgroup_of(const struct pm_instance *i)
-{
-	return i->kind == PM_CGROUP && i->cpu != PM_NONE ? i->number : 0;
-}
-static inline uint64_t stat_rank(const struct stat_event *e)
-{
-	return (uint64_t)(e->in_cgroup == PM_NONE || e->placed ? 0 : e->in_cgroup) << 32 | e->order;
-}
+/* Whether lines may have the metric without a request for it. */
+bool stat_may_show(const struct metric *row);
+
 /* The line of an event in a row, or NULL. */
 static inline const struct stat_line *stat_line_at(const struct stat_sheet *s, uint32_t row, uint32_t event)
 {
@@ -258,29 +246,9 @@ static inline const struct stat_line *stat_line_at(const struct stat_sheet *s, u
 
 	return at ? &s->line[at - 1] : NULL;
 }
-/* The name of a cgroup: its path, or its pseudonym; and whether -G names it, or none. */
-const char *stat_cgroup_name(const struct pm_instance *i);
-bool stat_wants_cgroup(const struct stat_config *config, const char *cgroup);
-/* Counts of BPF programs (-b): whether the counter's is wanted, or all are; their ids, with commas between, or false
- * if there are none. */
-bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c);
+/* Ids of BPF programs (-b) that are counted, with commas between, or false if there are none. */
 bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
-/* Whether the counter is an event of a PMU that is not the CPUs'. */
-bool stat_is_uncore(const struct stat_sheet *s, const struct pm_counter *c);
-/* The PMU of a counter, if it counts one of several kinds of CPUs; else NULL. */
-const char *stat_core_pmu(const struct stat_sheet *s, const struct pm_counter *c);
 
-/* ---- stat_numbers.c ---- */
-
-/* Sums of interval k into line.now. */
-void stat_count(struct stat_sheet *s, size_t k);
-void stat_add_total(struct stat_sheet *s);
-void stat_add_run(struct stat_sheet *s, double wall_ns);
-/* line.now = what was added up. */
-void stat_take_totals(struct stat_sheet *s);
-void stat_take_means(struct stat_sheet *s);
-/* Notes for the user on sums that lack a part, or have an unwanted one. */
-void stat_note_lost(struct stat_sheet *s);
 void stat_spread_add(struct stat_spread *w, double v);
 /* Standard deviation of the mean, and the same in percent of the mean. */
 double stat_spread_error(const struct stat_spread *w);
@@ -294,58 +262,31 @@ double stat_value(const struct stat_event *e, const struct stat_sum *sum);
 /* "<not counted>" or "<not supported>". */
 const char *stat_missing(uint16_t reason);
 
-/* ---- stat_metrics.c ---- */
-
-/* Finds the metrics for the events, and adds what these need. 0 or -errno. */
-int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e);
-void stat_shadow_release(struct stat_sheet *s);
-/* Requests them of the engine at the rows of the lines; then, once rows are known, finds their cells; and takes the
- * values of interval k of a sheet that has the same rows and cells. */
-void stat_shadow_plan(struct stat_sheet *s, struct sink_plan *plan);
-void stat_shadow_shape(struct stat_sheet *s, const struct sheet *sheet, size_t n_sheets);
-void stat_shadow_take(struct stat_sheet *s, const struct sheet *sheet, size_t k);
-/* Whether lines may have the metric without a request for it. */
-bool stat_may_show(const struct metric *row);
 /* Metrics of a line, at most STAT_METRICS. */
-size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
-		   struct stat_metric out[static STAT_METRICS]);
+size_t stat_metrics(const struct stat_sheet *s, const struct stat_line *l,
+		    struct stat_metric out[static STAT_METRICS]);
 /* Whether they stand on the same line, as perf has them for events of slots. */
 bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e);
 /* Metrics that belong to no line, for a row. */
-size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS]);
-bool stat_shadow_has_alone(const struct stat_sheet *s);
+size_t stat_metrics_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS]);
+bool stat_has_alone(const struct stat_sheet *s);
 /* The head of a column of --metric-only: words and name; and its value in a row. */
 const char *stat_head(const struct stat_sheet *s, uint32_t id);
-void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out);
+void stat_metric_at(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out);
 
-/* ---- stat_lines.c, stat_text.c ---- */
+/* ---- stat_print.c ---- */
 
 /* Whether lines are sorted and cut within those of an event, not of a place. */
 static inline bool stat_is_by_event(const struct stat_sheet *s)
 {
 	return s->aggr == STAT_NONE || s->aggr == STAT_THREAD;
 }
-/* Calls put_line() for each line to be printed, in order, and put_metric(), without a line, for each metric that
- * belongs to none: after the lines of a place, or after all lines where those of an event stand together. Stops where
- * the output fails; the exporter knows. */
-typedef void stat_put_line(struct stat_sheet *s, const struct stat_line *l);
-typedef void stat_put_metric(struct stat_sheet *s, uint32_t row, const struct stat_line *l,
-			     const struct stat_metric *m);
-void stat_each_line(struct stat_sheet *s, stat_put_line *put_line, stat_put_metric *put_metric);
-/* Orders s->order by --sort. */
-void stat_sort_lines(struct stat_sheet *s);
-/* The most counters that a line of the row adds up. */
-uint32_t stat_counters_in(const struct stat_sheet *s, uint32_t row);
-/* Lines of an interval, of all, or of the totals: for people; in CSV or JSON, for which rows and events are prepared
- * when they are known, and which may begin with heads. */
-void stat_text(struct stat_sheet *s);
-void stat_fields(struct stat_sheet *s);
-void stat_fields_shape(struct stat_sheet *s);
-void stat_fields_begin(struct stat_sheet *s);
-/* The lines of --iostat, in the text's form or in that of STAT_CSV. */
-void stat_put_ports(struct stat_sheet *s);
-/* --stats: a table over the intervals, in any of the forms. */
-void stat_print_stats(struct stat_sheet *s);
-/* Keeps the values of lines in this interval for it, and of metrics that were requested, now or when recording. */
+/* Once rows and events are known: prepares what is written of them, and writes heads before the first. */
+void stat_print_shape(struct stat_sheet *s);
+/* Lines of an interval, of all, or of the totals. */
+void stat_print(struct stat_sheet *s);
+/* Keeps the values of lines in this interval, and of metrics that were requested, now or when recording; and --stats,
+ * a table of them. */
 void stat_keep_values(struct stat_sheet *s);
+void stat_print_stats(struct stat_sheet *s);
 void stat_forget_history(struct stat_sheet *s);
