@@ -64,9 +64,6 @@ struct perf_cgroup {
 
 struct perf_tool;
 
-#define PERF_VENDOR_HINT \
-	"`pmrec vendor import DIR` adds the CPU vendor's (DIR: tools/perf/pmu-events/arch of a kernel tree)"
-
 struct perf_source {
 	struct vendor_texts vendor; /* of the pack, while events are read */
 	bool packed;                /* there is one */
@@ -99,17 +96,9 @@ struct perf_source {
 /* Reads options->perf.events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno
  * for a text that is wrong. */
 int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e);
-/* Appends the events of a text as if -e had named them. */
-int perf_events_add(struct perf_source *s, struct plan *p, const char *text, struct error *e);
-/* Adds the events of -M, and its words to the header. -ENOENT names the nearest. */
-int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e);
 /* The events that --transaction, --topdown and --smi-cost stand for, as text. -ENODEV and -EINVAL say what this
  * machine lacks, for --cputype and --pmu-filter too. */
 int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf *out, struct error *e);
-#define PERF_SLOTS 0x400u /* config of the event of the slots, on Intel's cores */
-/* Whether the event counts the slots of a core that can take them apart, or is one of the shares. */
-bool perf_is_slots(const struct perf_source *s, const struct event *ev);
-bool perf_is_share(const struct perf_source *s, const struct event *ev);
 /* Puts the slots first, if they have shares, and these after them. How many stay together when the group is taken
  * apart. */
 uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);

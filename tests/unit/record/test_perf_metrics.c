@@ -87,10 +87,6 @@ static const char formulas[] =
 	"    \"MetricExpr\": \"cpu@inst@ / context\\\\-switches * mem@read@ / cpu@cyc@ / mem@write@\" },"
 	"  { \"MetricName\": \"maybe\", \"MetricExpr\": \"cpu@nope@ if has_event(cpu@nope@) else cpu@cyc@\" },"
 	"  { \"MetricName\": \"never\", \"MetricExpr\": \"cpu@nope@ / cpu@inst@\", \"MetricGroup\": \"Top;None\" },"
-	"  { \"MetricName\": \"chips\", \"MetricExpr\": \"hv_24x7@PM_PB_CYC\\\\,chip\\\\=?@\","
-	"    \"AggregationMode\": \"PerChip\" },"
-	"  { \"MetricName\": \"cores\", \"MetricExpr\": \"hv_24x7@CPM_CCYC\\\\,core\\\\=?@\","
-	"    \"AggregationMode\": \"PerCore\" },"
 	"  { \"MetricName\": \"facts\", \"MetricExpr\": \"#num_cpus * duration_time * stat.user\" } ]";
 
 static int set_up(void **state)
@@ -408,34 +404,6 @@ static void classes_have_groups_of_their_own(void **state)
 	done(m);
 }
 
-/* POWER's hypervisor counts each chip, or each core of a chip, and says how many it has of them. */
-static void a_question_mark_runs_over_chips_or_cores(void **state)
-{
-	struct machine *m = *state;
-
-	sysroot_put(m->dir, PMU "hv_24x7/type", "22\n");
-	sysroot_put(m->dir, PMU "hv_24x7/cpumask", "0\n");
-	sysroot_put(m->dir, PMU "hv_24x7/format/chip", "config:16-31\n");
-	sysroot_put(m->dir, PMU "hv_24x7/format/core", "config:16-31\n");
-	sysroot_put(m->dir, PMU "hv_24x7/format/domain", "config:0-3\n");
-	sysroot_put(m->dir, PMU "hv_24x7/format/offset", "config:32-63\n");
-	sysroot_put(m->dir, PMU "hv_24x7/events/PM_PB_CYC", "domain=0x1,offset=0x80,chip=?\n");
-	sysroot_put(m->dir, PMU "hv_24x7/events/CPM_CCYC", "domain=0x2,offset=0x98,core=?\n");
-	/* One of each where nobody says. */
-	expect(m, "chips", "hv_24x7/PM_PB_CYC,chip=0/");
-	assert_int_equal(m->s.set.event[0].config[0], 0x8000000001);
-	done(m);
-	sysroot_put(m->dir, PMU "hv_24x7/interface/sockets", "2\n");
-	sysroot_put(m->dir, PMU "hv_24x7/interface/coresperchip", "3\n");
-	m->options.perf.metric_no_group = true;
-	expect(m, "chips", "hv_24x7/PM_PB_CYC,chip=0/ hv_24x7/PM_PB_CYC,chip=1/");
-	assert_int_equal(m->s.set.event[1].config[0], 0x8000010001);
-	done(m);
-	expect(m, "cores", "hv_24x7/CPM_CCYC,core=0/ hv_24x7/CPM_CCYC,core=1/ hv_24x7/CPM_CCYC,core=2/");
-	assert_int_equal(m->s.set.event[2].config[0], 0x9800020002);
-	done(m);
-}
-
 static void what_cannot_be_had_is_named(void **state)
 {
 	struct machine *m = *state;
@@ -533,7 +501,6 @@ UNIT_TESTS(cmocka_unit_test_setup_teardown(a_group_for_each_metric, set_up, tear
 	   cmocka_unit_test_setup_teardown(classes_have_groups_of_their_own, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(the_kernel_says_what_fits, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(slots_lead_their_shares, set_up, tear_down),
-	   cmocka_unit_test_setup_teardown(a_question_mark_runs_over_chips_or_cores, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(what_cannot_be_had_is_named, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(the_header_says_what_was_asked, set_up, tear_down),
 	   cmocka_unit_test_setup_teardown(a_filter_of_pmus, set_up, tear_down),

@@ -2,7 +2,7 @@
  * and the records of tasks that begin and end. */
 #include "tests/unit/lib/perf_kernel.h"
 
-#include "record/perf/perf_bpf.h"
+#include "record/perf/perf_events.c"
 #include "record/perf/perf_source.h"
 #include "tests/unit/lib/sysroot.h"
 
