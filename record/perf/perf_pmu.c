@@ -15,6 +15,7 @@
 #include "common/memory.h"
 #include "common/metric/metric.h"
 #include "common/number.h"
+#include "common/pci_map.h"
 #include "record/host/clocks.h"
 #include "record/host/cpuid.h"
 #include "record/host/privileges.h"
@@ -130,7 +131,8 @@ static void add_function(struct pci_map *m, const struct root *root, const char 
 	memory_must(pci_map_add_function(m, &f));
 }
 
-void pci_map_read(struct pci_map *m, const struct root *root)
+/* Reads NVIDIA's root ports and the devices below them from PCI configuration space; a machine may have none. */
+static void pci_map_read(struct pci_map *m, const struct root *root)
 {
 	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(root, &names, PCI_DEVICES);
@@ -156,8 +158,6 @@ void pci_map_read(struct pci_map *m, const struct root *root)
 			break;
 	}
 }
-
-/* ---- into the recording ---- */
 
 static struct pm_value config_row(const int64_t *v, uint32_t n)
 {
@@ -196,7 +196,10 @@ static void record_functions(const struct pci_map *m, struct plan *p)
 		plan_fact(p, all, "pci.functions");
 }
 
-void pci_map_record(const struct pci_map *m, struct plan *p)
+/* Records the map, or why there is none: one-time values "pci.root_ports", an array of [domain, id, bus, segment,
+ * port, root complex, socket, node (-1: unknown)], and "pci.functions", an array of [domain, id, place of its root
+ * port, class, vendor, device]. */
+static void pci_map_record(const struct pci_map *m, struct plan *p)
 {
 	switch (m->state) {
 	case PCI_ABSENT:
@@ -215,10 +218,22 @@ void pci_map_record(const struct pci_map *m, struct plan *p)
 	}
 }
 
+#define CLASS_COUNTERS 33 /* more than any PMU has */
 #define PMU_DEVICES    "/sys/bus/event_source/devices"
 #define LINE_MAX_BYTES 4096 /* sysfs files have at most one page */
 
 /* ---- PMUs ---- */
+
+const struct pmu_class *perf_class(const struct event_pmu *pmu)
+{
+	return pmu->class ? pmu->unit->class : NULL;
+}
+
+/* The number of events that fit into a group besides the clock; 0: not known. */
+static unsigned perf_class_counters(const struct event_pmu *pmu)
+{
+	return perf_class(pmu) ? pmu->unit->counters : 0;
+}
 
 struct class_instance {
 	const struct event_pmu *pmu;
@@ -421,27 +436,25 @@ static const struct {
 };
 /* clang-format on */
 
-/* Where to open such a PMU without a mask: on the first CPU of each package or core, because others would count the
- * same once more. */
-static void add_shared_mask(struct event_pmu *pmu, const struct root *root)
+/* Where to open a PMU without a mask, because other CPUs would count the same once more: on the first CPU of each
+ * place whose CPUs this file lists. A `device` is opened once for the CPUs that it says it belongs to, and once where
+ * no file tells. */
+static void add_mask(struct event_pmu *pmu, const struct root *root, const char *siblings, bool device)
 {
-	SCOPED(cpulist_release) struct cpulist online = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	SCOPED(buf_release) struct buf firsts = BUF_INIT;
-	size_t k = 0;
+	bool own = device && !root_cpulist(root, &cpus, PMU_DEVICES "/%s/associated_cpus", pmu->name) && cpus.n;
 
-	while (k < sizeof(shared) / sizeof(shared[0]) && strcmp(shared[k].pmu, pmu->name))
-		k++;
-	if (k == sizeof(shared) / sizeof(shared[0]) || pmu->cpus)
-		return;
-	(void)root_cpulist(root, &online, "/sys/devices/system/cpu/online");
-	for (size_t i = 0; i < online.n; i++) {
+	if (!own)
+		(void)root_cpulist(root, &cpus, "/sys/devices/system/cpu/online");
+	for (size_t i = 0; i < cpus.n && !(own && i); i++) {
 		SCOPED(cpulist_release) struct cpulist with = { 0 };
+		int err =
+			root_cpulist(root, &with, "/sys/devices/system/cpu/cpu%u/topology/%s", cpus.cpu[i], siblings);
 
-		if (!root_cpulist(root, &with, "/sys/devices/system/cpu/cpu%u/topology/%s", online.cpu[i],
-				  shared[k].siblings) &&
-		    with.n && with.cpu[0] != online.cpu[i])
+		if (!own && (err ? device && i : with.n && with.cpu[0] != cpus.cpu[i]))
 			continue;
-		buf_printf(&firsts, "%s%u", firsts.len ? "," : "", online.cpu[i]);
+		buf_printf(&firsts, "%s%u", firsts.len ? "," : "", cpus.cpu[i]);
 	}
 	pmu->uncore = true;
 	pmu->cpus = memory_checked(buf_detach(&firsts));
@@ -534,29 +547,6 @@ static void name_events(const struct perf_classes *all, struct event_pmu *pmu, c
 	}
 }
 
-/* Where to open a PMU outside the cores without a mask: once for the CPUs it says it belongs to, else once per
- * package. */
-static void add_mask(struct event_pmu *pmu, const struct root *root)
-{
-	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
-	struct buf firsts = BUF_INIT;
-	bool one = !root_cpulist(root, &cpus, PMU_DEVICES "/%s/associated_cpus", pmu->name) && cpus.n;
-	uint64_t package, seen[64] = { 0 };
-
-	if (!one)
-		(void)root_cpulist(root, &cpus, "/sys/devices/system/cpu/online");
-	for (size_t i = 0; i < cpus.n && !(one && i); i++) {
-		if (root_u64(root, &package, "/sys/devices/system/cpu/cpu%u/topology/physical_package_id",
-			     cpus.cpu[i]))
-			package = 0;
-		if (package < 4096 && !(seen[package / 64] >> package % 64 & 1))
-			buf_printf(&firsts, "%s%u", firsts.len ? "," : "", cpus.cpu[i]);
-		seen[package / 64 % 64] |= UINT64_C(1) << package % 64;
-	}
-	pmu->uncore = true;
-	pmu->cpus = memory_checked(buf_detach(&firsts));
-}
-
 static void classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c,
 		     struct class_pmu *self, const struct root *root)
 {
@@ -570,7 +560,7 @@ static void classify(struct perf_classes *all, struct event_pmu *pmu, const stru
 	pmu->unit = self;
 	all->pci_wanted |= c->per_rc;
 	if (!pmu->core && !pmu->cpus)
-		add_mask(pmu, root);
+		add_mask(pmu, root, "core_siblings_list", true);
 	if (c->pmu || is_unnamed(pmu, c))
 		name_events(all, pmu, c);
 	describe_events(pmu, c);
@@ -646,8 +636,9 @@ static void perf_classes_find(struct perf_pmus *p, const struct root *root)
 
 		if (c)
 			classify(all, &p->pmu[i], c, &all->pmu[n++], root);
-		else
-			add_shared_mask(&p->pmu[i], root);
+		for (size_t k = 0; k < sizeof(shared) / sizeof(shared[0]) && !c && !p->pmu[i].cpus; k++)
+			if (!strcmp(shared[k].pmu, p->pmu[i].name))
+				add_mask(&p->pmu[i], root, shared[k].siblings, false);
 	}
 	if (all->pci_wanted)
 		pci_map_read(&all->pci, root);
@@ -677,18 +668,6 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Directories of metrics contain the events that these use. If one cannot be read, the error belongs to those who
- * want the metrics. */
-static void load_folders(struct vendor_events **v, char *const *path, const char *cpuid)
-{
-	for (; path && *path; path++) {
-		struct error ignored = { 0 };
-
-		if (is_folder(*path))
-			(void)vendor_events_load(v, *path, NULL, cpuid, &ignored);
-	}
-}
-
 int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *metrics, const char *cpuid,
 			struct buf *notes, struct error *e)
 {
@@ -697,7 +676,13 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 	bool asked = path && *path, changed;
 
 	changed = privileges_become_caller();
-	load_folders(&v, metrics, cpuid);
+	for (; metrics && *metrics; metrics++) {
+		struct error ignored = { 0 };
+
+		/* If one cannot be read, the error belongs to those who want the metrics. */
+		if (is_folder(*metrics))
+			(void)vendor_events_load(&v, *metrics, NULL, cpuid, &ignored);
+	}
 	for (; path && *path && !err; path++)
 		err = vendor_events_load(&v, *path, NULL, cpuid, e);
 	privileges_become_self(changed);
@@ -707,19 +692,6 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 		buf_addstr(notes, "the event files have no events for the PMUs of this machine\n");
 	vendor_events_free(v);
 	return err;
-}
-
-/* Metrics name events, too. */
-static void vendor_unpack(struct vendor_events **v, struct vendor_texts *t, char *const *words, bool metrics)
-{
-	for (uint32_t i = 0; i < t->n; i++) {
-		vendor_events_unpack(v, t->set[i].rows, NULL);
-		t->set[i].rows = NULL;
-		if (words && metrics)
-			vendor_events_words(*v, t->set[i].metrics);
-	}
-	for (; words && *words && *v; words++)
-		vendor_events_words(*v, *words);
 }
 
 int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *words, bool metrics,
@@ -741,7 +713,15 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 		buf_printf(notes, "%s\n", e.text);
 	if (err)
 		return e.number ? 0 : err;
-	vendor_unpack(&v, texts, words, metrics);
+	for (uint32_t i = 0; i < texts->n; i++) {
+		vendor_events_unpack(&v, texts->set[i].rows, NULL);
+		texts->set[i].rows = NULL;
+		/* Metrics name events, too. */
+		if (words && metrics)
+			vendor_events_words(v, texts->set[i].metrics);
+	}
+	for (; words && *words && v; words++)
+		vendor_events_words(v, *words);
 	(void)vendor_events_apply(v, p->pmu, p->n, notes);
 	vendor_events_free(v);
 	return (int)texts->n;
@@ -950,22 +930,12 @@ int perf_events_of(const struct perf_pmus *p, const struct root *root, const cha
 	return err;
 }
 
-const struct pmu_class *perf_class(const struct event_pmu *pmu)
-{
-	return pmu->class ? pmu->unit->class : NULL;
-}
-
 const struct event_pmu *perf_class_first(const struct perf_pmus *p, const struct pmu_class *c)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (perf_class(&p->pmu[i]) == c)
 			return &p->pmu[i];
 	return NULL;
-}
-
-const struct pci_map *perf_classes_pci(const struct perf_pmus *p)
-{
-	return p->classes && p->classes->pci_wanted ? &p->classes->pci : NULL;
 }
 
 int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu)
@@ -1062,10 +1032,10 @@ static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, con
 
 static unsigned open_group(const union perf_attr *attr, int cpu)
 {
-	int fd[PERF_CLASS_COUNTERS];
+	int fd[CLASS_COUNTERS];
 	unsigned n = 0;
 
-	while (n < PERF_CLASS_COUNTERS) {
+	while (n < CLASS_COUNTERS) {
 		union perf_attr one = *attr;
 
 		one.a.disabled = !n;
@@ -1094,11 +1064,6 @@ void perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const st
 	for (size_t i = 0; i < p->n; i++)
 		if (perf_class(&p->pmu[i]) == c)
 			p->pmu[i].unit->counters = n;
-}
-
-unsigned perf_class_counters(const struct event_pmu *pmu)
-{
-	return perf_class(pmu) ? pmu->unit->counters : 0;
 }
 
 void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason)
@@ -1168,7 +1133,7 @@ static unsigned room(const struct event_pmu *pmu)
 {
 	unsigned n = perf_class_counters(pmu);
 
-	return perf_class(pmu)->fixed ? PERF_CLASS_COUNTERS - 1 : n ? n : DEFAULT_COUNTERS;
+	return perf_class(pmu)->fixed ? CLASS_COUNTERS - 1 : n ? n : DEFAULT_COUNTERS;
 }
 
 /* Counts, or adds, the events of a bundle that the PMU has and the group does not; returns their number. */
@@ -1289,8 +1254,6 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 	return err;
 }
 
-/* Finds uncore PMUs that are missing here, and those that this kernel does not know. */
-
 /* Whether firmware devices whose names begin with a text are on a bus of sysfs. */
 static bool has_device(const struct root *root, const char *bus, const char *start)
 {
@@ -1319,70 +1282,16 @@ static void driver_missing(struct plan *plan, const struct pmu_class *c, const c
 		     pm_remark(PM_REMARK_NO_DRIVER, what));
 }
 
-/* The first word in the titles of the classes that a machine with this processor should have; NULL: none. */
-static const char *chip_of(const struct root *root)
-{
-	/* Grace's cores are Arm's own, which others have, too. */
-	static const struct {
-		uint32_t midr; /* implementer and part */
-		const char *soc, *chip;
-	} chips[] = {
-		{ 0x4e000100, NULL, "Tegra410 " },
-		{ 0x4100d4f0, "jep106:036b:0241", "Grace " },
-	};
-	char soc[32];
-	const uint64_t midr = cputype_chip(root, soc);
-	const char *found = NULL;
-
-	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
-		if (midr == chips[i].midr &&
-		    (!chips[i].soc || !strcmp(soc, chips[i].soc) || has_device(root, "acpi", "NVDA")))
-			found = chips[i].chip;
-	return found;
-}
-
-static bool has_module(const struct perf_pmus *p, const char *module)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (perf_class(&p->pmu[i]) && !strcmp(perf_class(&p->pmu[i])->module, module))
-			return true;
-	return false;
-}
-
-/* Reports what the processor should have, if the firmware does not say. */
-static void chip_missing(const struct perf_pmus *p, struct plan *plan, const char *chip)
-{
-	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
-		bool said = has_module(p, c->module);
-
-		if (strncmp(c->title, chip, strlen(chip)))
-			continue;
-		for (const struct pmu_class *d = pmu_classes; d != c && !said; d++)
-			said = !strcmp(d->module, c->module) && !strncmp(d->title, chip, strlen(chip));
-		for (const struct pmu_class *d = pmu_classes; d->name && !said; d++)
-			said = !strcmp(d->module, c->module) &&
-			       (d->hid ? has_device(plan->root, "acpi", d->hid) :
-					 has_device(plan->root, "platform", "arm-cs-arch-pmu"));
-		if (said)
-			continue;
-		plan_refused(plan, PM_REASON_NOT_SUPPORTED,
-			     pm_remark(PM_REMEDY_MODULE_UNLESS_GUEST, c->module, c->config),
-			     pm_remark(PM_REMARK_NO_FIRMWARE, c->title));
-	}
-}
-
-void perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
+/* Finds uncore PMUs that are missing here, and those that this kernel does not know. */
+static void note_missing(const struct perf_pmus *p, struct plan *plan)
 {
 	const struct pmu_class *generic = &pmu_classes[0];
-	const char *chip = chip_of(plan->root);
 
 	for (const struct pmu_class *c = pmu_classes; c->name; c++)
 		if (c->hid && !perf_class_first(p, c) && has_device(plan->root, "acpi", c->hid))
 			driver_missing(plan, c, c->title);
 	if (!has_cspmu(p) && has_device(plan->root, "platform", "arm-cs-arch-pmu"))
 		driver_missing(plan, generic, "Arm CoreSight uncore PMUs");
-	if (chip)
-		chip_missing(p, plan, chip);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct pmu_class *c = perf_class(&p->pmu[i]);
 		struct pmu_name name;
@@ -1392,6 +1301,14 @@ void perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 			plan_refused(plan, PM_REASON_NOT_SUPPORTED, pm_remark(PM_REMEDY_NEWER_KERNEL),
 				     pm_remark(PM_REMARK_UNKNOWN_TO_KERNEL, p->pmu[i].name, c->title));
 	}
+}
+
+void perf_classes_note(const struct perf_pmus *p, struct plan *plan)
+{
+	if (p->classes->pci_wanted)
+		pci_map_record(&p->classes->pci, plan);
+	if (!plan->options->perf.brief)
+		note_missing(p, plan);
 }
 
 /* ---- memory bandwidth ---- */

@@ -3,21 +3,9 @@
 
 #include "common/catalog/pmu_class.h"
 #include "common/event/event.h"
-#include "common/pci_map.h"
 #include "format/model.h"
 #include "format/vendor_pack.h"
 #include "record/host/root.h"
-
-/* NVIDIA's root ports and the devices below them, from PCI configuration space (common/pci_map.h). */
-
-struct plan;
-
-/* Reads them; a machine may have none. */
-void pci_map_read(struct pci_map *m, const struct root *root);
-/* Records the map, or why there is none: one-time values "pci.root_ports", an array of [domain, id,
- * bus, segment, port, root complex, socket, node (-1: unknown)], and "pci.functions", an array of [domain, id, place
- * of its root port, class, vendor, device]. */
-void pci_map_record(const struct pci_map *m, struct plan *p);
 
 struct perf_classes;
 struct plan;
@@ -52,24 +40,16 @@ struct event_view perf_view(const struct perf_pmus *p, const struct root *root);
 
 /* PMUs that belong to a class (common/catalog/pmu_class.h): what the catalog and the event language add to sysfs. */
 
-#define PERF_CLASS_COUNTERS 33 /* more than any PMU has */
-
-struct plan;
 /* NULL: none. */
 const struct pmu_class *perf_class(const struct event_pmu *pmu);
 /* The first PMU of the class; NULL: the machine has none. */
 const struct event_pmu *perf_class_first(const struct perf_pmus *p, const struct pmu_class *c);
-/* The map of PCI functions, read once; NULL: no PMU needs it. */
-const struct pci_map *perf_classes_pci(const struct perf_pmus *p);
-
-/* Notes hardware without a driver, and PMUs that this kernel does not name. */
-void perf_classes_missing(const struct perf_pmus *p, struct plan *plan);
+/* Records where NVIDIA's PCI ports are, and notes hardware without a driver, and PMUs that this kernel does not name. */
+void perf_classes_note(const struct perf_pmus *p, struct plan *plan);
 /* Says what measures memory bandwidth here, or what prevents it. */
 void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out);
 /* Finds the number of events that fit into a group of the PMU, by opening groups on the CPU. */
 void perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root);
-/* The number of events that fit into a group besides the clock; 0: not known. */
-unsigned perf_class_counters(const struct event_pmu *pmu);
 /* Notes that a default event of the PMU cannot be opened, so that sums over its kind lack it. */
 void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason);
 /* Records with the PMUs what was refused. */

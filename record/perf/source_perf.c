@@ -677,10 +677,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	err = perf_sets_text(s, p, &sets, e);
 	if (err)
 		return err;
-	if (perf_classes_pci(&s->pmus))
-		pci_map_record(perf_classes_pci(&s->pmus), p);
-	if (!p->options->perf.brief)
-		perf_classes_missing(&s->pmus, p);
+	perf_classes_note(&s->pmus, p);
 	if (p->root->emulated)
 		return refuse_emulated(s, p, buf_str(&sets), e);
 	perf_raise_nofile();

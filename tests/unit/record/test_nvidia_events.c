@@ -3,7 +3,7 @@
  * their defaults, PCI addresses, and what is refused. Words are computed from the bits of the drivers' format files.
  */
 #include "common/event/class_pmu.h"
-#include "record/perf/perf_pmu.h"
+#include "record/perf/perf_pmu.c"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
 

@@ -1,6 +1,6 @@
 /* What a machine's uncore PMUs are, which of them are missing, and what is said of memory bandwidth; on a folder. */
 #include "common/event/class_pmu.h"
-#include "record/perf/perf_pmu.h"
+#include "record/perf/perf_pmu.c"
 #include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
@@ -87,7 +87,7 @@ static void missing(struct machine *m, const char *const (*want)[2], size_t n)
 	uint32_t first = model->n_probes;
 
 	again(m);
-	perf_classes_missing(&m->pmus, &m->w->plan);
+	note_missing(&m->pmus, &m->w->plan);
 	for (uint32_t i = first; i < model->n_probes; i++) {
 		assert_in_range(i - first, 0, n - 1);
 		assert_string_equal(said(&model->probe[i].what), want[i - first][0]);
@@ -99,10 +99,7 @@ static void missing(struct machine *m, const char *const (*want)[2], size_t n)
 
 #define CSPMU "nvidia_cspmu (kernel option CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU)"
 #define CMEM  "nvidia_t410_cmem_latency_pmu (kernel option CONFIG_NVIDIA_TEGRA410_CMEM_LATENCY_PMU)"
-#define C2C   "nvidia_t410_c2c_pmu (kernel option CONFIG_NVIDIA_TEGRA410_C2C_PMU)"
 #define BOUND ": the firmware describes it, but no driver is bound"
-#define SHOWN ": the processor should have it, but neither driver nor firmware shows it"
-#define GUEST ", unless this is a virtual machine"
 
 static void drivers_of_what_the_firmware_describes(void **state)
 {
@@ -120,7 +117,7 @@ static void drivers_of_what_the_firmware_describes(void **state)
 	/* The generic ones of Arm have one driver. */
 	sysroot_put(m->dir, "/sys/bus/platform/devices/arm-cs-arch-pmu.0/x", "\n");
 	again(m);
-	perf_classes_missing(&m->pmus, &m->w->plan);
+	note_missing(&m->pmus, &m->w->plan);
 	assert_int_equal(m->w->model.n_probes, 2);
 	assert_string_equal(said(&m->w->model.probe[1].what), "Arm CoreSight uncore PMUs" BOUND);
 	assert_string_equal(said(&m->w->model.probe[1].hint), "modprobe " CSPMU);
@@ -128,48 +125,6 @@ static void drivers_of_what_the_firmware_describes(void **state)
 	missing(m, NULL, 0);
 	drop(m, PMU "arm_cspmu_0");
 	put_pmu(m, "nvidia_scf_pmu_0", "0");
-	missing(m, NULL, 0);
-}
-
-static void what_a_processor_should_have(void **state)
-{
-	static const char *const vera[][2] = {
-		{ "Tegra410 Unified Coherence Fabric" SHOWN, "modprobe " CSPMU GUEST },
-		{ "Tegra410 CPU memory latency" SHOWN, "modprobe " CMEM GUEST },
-		{ "Tegra410 NVLink-C2C" SHOWN, "modprobe " C2C GUEST },
-	};
-	static const char *const described[][2] = {
-		{ "Tegra410 NV-DLink" BOUND, "modprobe " C2C },
-		{ "Tegra410 Unified Coherence Fabric" SHOWN, "modprobe " CSPMU GUEST },
-		{ "Tegra410 CPU memory latency" SHOWN, "modprobe " CMEM GUEST },
-	};
-	static const char *const grace[][2] = {
-		{ "Grace Scalable Coherency Fabric" SHOWN, "modprobe " CSPMU GUEST },
-	};
-	struct machine *m = *state;
-#define MIDR(cpu) "/sys/devices/system/cpu/cpu" #cpu "/regs/identification/midr_el1"
-
-	/* CPU 0 is offline. */
-	sysroot_put(m->dir, "/sys/devices/system/cpu/cpu0/online", "0\n");
-	sysroot_put(m->dir, MIDR(1), "0x000000004e0f0103\n");
-	missing(m, vera, 3);
-	sysroot_put(m->dir, "/sys/bus/acpi/devices/NVDA2020:00/status", "15\n");
-	missing(m, described, 3);
-	drop(m, "/sys/bus/acpi");
-	put_pmu(m, "nvidia_ucf_pmu_0", "0");
-	missing(m, &vera[1], 2);
-	drop(m, PMU "nvidia_ucf_pmu_0");
-	/* Grace's cores are also those of others. */
-	sysroot_put(m->dir, MIDR(1), "0x00000000410fd4f0\n");
-	missing(m, NULL, 0);
-	sysroot_put(m->dir, "/sys/devices/soc0/soc_id", "jep106:036b:0240\n");
-	missing(m, NULL, 0);
-	sysroot_put(m->dir, "/sys/devices/soc0/soc_id", "jep106:036b:0241\n");
-	missing(m, grace, 1);
-	sysroot_put(m->dir, "/sys/devices/soc0/soc_id", "jep106:0a16:0001\n");
-	sysroot_put(m->dir, "/sys/bus/acpi/devices/NVDA1234:00/status", "15\n");
-	missing(m, grace, 1);
-	sysroot_put(m->dir, MIDR(1), "0x00000000410fd4e0\n");
 	missing(m, NULL, 0);
 }
 
@@ -446,7 +401,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(drivers_of_what_the_firmware_describes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_a_processor_should_have, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(units_are_read_on_one_cpu_of_a_package, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(events_are_those_of_the_processor, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(defaults_are_what_all_of_a_kind_have, set_up, tear_down),

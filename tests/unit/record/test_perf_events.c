@@ -4,7 +4,7 @@
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 
-#include "record/perf/perf_pmu.h"
+#include "record/perf/perf_pmu.c"
 #include "record/perf/perf_source.h"
 #include "record/plan/add.h"
 #include "tests/unit/lib/sysroot.h"
