@@ -4,13 +4,11 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/event/vendor_events.h"
 #include "common/file.h"
@@ -298,6 +296,16 @@ static void put_groups(struct json *to, const struct json *groups, const char *n
 	put_buf(to, "MetricGroup", &text);
 }
 
+static void push_event(struct json *to, const char *name, const char *code, const char *text)
+{
+	struct json *o = json_new_object();
+
+	put_member(o, "EventName", name);
+	put_member(o, "EventCode", code);
+	put_member(o, "BriefDescription", text);
+	json_push(to, o);
+}
+
 static struct json *convert_arm(const struct json *j)
 {
 	const struct json *events = json_get(j, "events"), *metrics = json_get(j, "metrics");
@@ -305,24 +313,15 @@ static struct json *convert_arm(const struct json *j)
 	struct json *to = json_new_array();
 	const char *key;
 
-	for (key = json_next_key(events, NULL); key; key = json_next_key(events, key)) {
-		struct json *o = json_new_object();
-
-		put_member(o, "EventName", key);
-		put_member(o, "EventCode", json_field(json_get(events, key), "code"));
-		put_member(o, "BriefDescription", json_field(json_get(events, key), "title"));
-		json_push(to, o);
-	}
+	for (key = json_next_key(events, NULL); key; key = json_next_key(events, key))
+		push_event(to, key, json_field(json_get(events, key), "code"),
+			   json_field(json_get(events, key), "title"));
 	for (size_t i = 0; json_is_array(events) && i < json_count(events); i++) {
 		const struct json *event = json_at(events, i);
-		struct json *o = json_new_object();
 		char code[32];
 
 		snprintf(code, sizeof(code), "%#x", (unsigned)json_number(json_get(event, "code"), 0));
-		put_member(o, "EventName", json_field(event, "name"));
-		put_member(o, "EventCode", code);
-		put_member(o, "BriefDescription", json_field(event, "description"));
-		json_push(to, o);
+		push_event(to, json_field(event, "name"), code, json_field(event, "description"));
 	}
 	for (key = json_next_key(metrics, NULL); key; key = json_next_key(metrics, key)) {
 		const struct json *metric = json_get(metrics, key);
@@ -375,26 +374,6 @@ static void put_unit(struct json *list, const char *pmu)
 	}
 }
 
-/* Takes ownership of a file that was read. Objects in perf's schema, or an unknown one, stay as they are. `pmu`
- * ("cpu_atom") is the PMU of the kind of cores that the file is for, if the file does not say it; or NULL. NULL
- * without memory. */
-static struct json *vendor_json_convert(struct json *j, const char *pmu)
-{
-	const struct json *metrics = json_get(j, "Metrics");
-	char pattern[32];
-	struct json *to = j;
-
-	if (json_is_array(metrics) && json_get(json_at(metrics, 0), "Formula"))
-		to = convert_intel(metrics, pmu);
-	else if (vendor_json_midr(j, pattern, sizeof(pattern)))
-		to = convert_arm(j);
-	if (to != j)
-		json_free(j);
-	if (pmu)
-		put_unit(json_is_array(to) ? to : json_get(to, "Events"), pmu);
-	return to;
-}
-
 void vendor_docs_release(struct vendor_docs *d)
 {
 	for (size_t i = 0; i < d->n_docs; i++)
@@ -417,6 +396,18 @@ int vendor_lower(char *to, size_t size, const char *from)
 	}
 	to[i] = '\0';
 	return 0;
+}
+
+size_t vendor_number_length(const char *s)
+{
+	size_t n = strspn(s, "0123456789."), e;
+
+	if (n && (s[n] == 'e' || s[n] == 'E')) {
+		e = n + 1 + (s[n + 1] == '-' || s[n + 1] == '+');
+		if (isdigit((unsigned char)s[e]))
+			n = e + strspn(s + e, "0123456789");
+	}
+	return n;
 }
 
 const char *vendor_field(const struct vendor_object *o, const char *key)
@@ -457,14 +448,23 @@ static void add_object(struct vendor_docs *d, const struct json *object, bool on
 	memory_done(names_set(&d->by_name, key, (uint32_t)d->n_standards++));
 }
 
-/* Takes ownership of `j`. With `only_standard`, its objects can be referred to but are not of this CPU. */
+/* Takes ownership of `j`. `pmu` ("cpu_atom") is the PMU of the kind of cores that the file is for, if the file does
+ * not say it; or NULL. With `only_standard`, its objects can be referred to but are not of this CPU. */
 static int add_doc(struct vendor_docs *d, struct json *j, const char *pmu, bool only_standard, struct error *e)
 {
-	const struct json *list;
+	const struct json *metrics = json_get(j, "Metrics"), *list;
+	struct json *file = j;
 
 	if (!vendor_json_midr(j, d->midr, sizeof(d->midr)))
 		d->midr[0] = '\0';
-	j = vendor_json_convert(j, pmu);
+	if (json_is_array(metrics) && json_get(json_at(metrics, 0), "Formula"))
+		j = convert_intel(metrics, pmu);
+	else if (d->midr[0])
+		j = convert_arm(j);
+	if (file != j)
+		json_free(file);
+	if (pmu)
+		put_unit(json_is_array(j) ? j : json_get(j, "Events"), pmu);
 	memory_room(&d->doc, d->n_docs, sizeof(*d->doc));
 	d->doc[d->n_docs++] = j;
 	list = json_is_array(j) ? j : json_get(j, "Events");
@@ -504,15 +504,13 @@ static int load_dir(struct vendor_docs *d, const char *path, bool only_standard,
 {
 	struct dirent **name;
 	int n = scandir(path, &name, is_wanted, alphasort), err = 0;
-	char full[PATH_MAX];
 
 	if (n < 0)
 		return error_sys(e, errno, "%s", path);
 	for (int i = 0; i < n; i++) {
-		if (!err && snprintf(full, sizeof(full), "%s/%s", path, name[i]->d_name) >= (int)sizeof(full))
-			err = error_set(e, ENAMETOOLONG, "%.100s...: the name is too long", path);
-		if (!err)
-			err = load_file(d, full, NULL, only_standard, e);
+		SCOPED(scoped_free) char *full = memory_format("%s/%s", path, name[i]->d_name);
+
+		err = err ? err : load_file(d, full, NULL, only_standard, e);
 		free(name[i]);
 	}
 	free(name);
@@ -521,9 +519,8 @@ static int load_dir(struct vendor_docs *d, const char *path, bool only_standard,
 
 int vendor_map_read(const char *path, struct buf *text, struct error *e)
 {
-	char map[PATH_MAX];
+	SCOPED(scoped_free) char *map = memory_format("%s/mapfile.csv", path);
 
-	snprintf(map, sizeof(map), "%s/mapfile.csv", path);
 	return file_read(map, text, e);
 }
 
@@ -553,8 +550,8 @@ bool vendor_map_next(char **at, struct vendor_map *row)
 	return false;
 }
 
-/* Returns 0 and the directory, or -errno. */
-static int look_up(const char *path, const char *cpuid, char *dir, struct error *e)
+/* Returns 0 and the directory, to be freed, or -errno. */
+static int look_up(const char *path, const char *cpuid, char **dir, struct error *e)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 	struct vendor_map row;
@@ -562,7 +559,7 @@ static int look_up(const char *path, const char *cpuid, char *dir, struct error 
 
 	for (char *at = (char *)(uintptr_t)buf_str(&text); !err && vendor_map_next(&at, &row);)
 		if (cpuid && vendor_is_cpu(row.pattern, cpuid)) {
-			snprintf(dir, PATH_MAX, "%s/%s", path, row.name);
+			*dir = memory_format("%s/%s", path, row.name);
 			return 0;
 		}
 	return err ? err :
@@ -573,10 +570,10 @@ static int look_up(const char *path, const char *cpuid, char *dir, struct error 
 /* One that exists but cannot be read counts: the error matters. */
 bool vendor_folder_is_mapped(const char *path)
 {
-	char map[PATH_MAX];
+	SCOPED(scoped_free) char *map = memory_format("%s/mapfile.csv", path);
 	struct stat st;
 
-	return snprintf(map, sizeof(map), "%s/mapfile.csv", path) < (int)sizeof(map) && !lstat(map, &st);
+	return !lstat(map, &st);
 }
 
 /* Adds what is beside mapfile.csv, in the directory of the path or one above it. */
@@ -595,15 +592,12 @@ static int load_standards(struct vendor_docs *d, const char *path, struct error 
 
 int vendor_docs_load(struct vendor_docs *d, const char *path, const char *pmu, const char *cpuid, struct error *e)
 {
-	char dir[PATH_MAX];
+	SCOPED(scoped_free) char *dir = NULL;
 	size_t i = d->n;
 	struct stat st;
-	int err = 0;
+	int err = vendor_folder_is_mapped(path) ? look_up(path, cpuid, &dir, e) : 0;
 
-	if (vendor_folder_is_mapped(path)) {
-		err = look_up(path, cpuid, dir, e);
-		path = dir;
-	}
+	path = dir ? dir : path;
 	if (err)
 		return err;
 	err = !stat(path, &st) && S_ISDIR(st.st_mode) ? load_dir(d, path, false, e) :

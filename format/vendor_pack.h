@@ -20,7 +20,7 @@
 struct vendor_set {
 	char *name; /* owned */
 	uint32_t events, metrics;
-	struct buf rows, list; /* events and metrics that are to be written; empty in an opened pack */
+	struct buf rows, list; /* to be written: events, and metrics with a comma between; empty in an opened pack */
 	uint64_t offset, length, raw;
 	uint32_t crc;
 };

@@ -8,7 +8,6 @@
 
 #include "common/event/vendor_events.h"
 #include "common/memory.h"
-#include "common/metric/metric.h"
 #include "common/number.h"
 #include "common/options_table.h"
 #include "common/table.h"
@@ -73,29 +72,32 @@ static const struct options_spec spec = {
 
 /* ---- importing ---- */
 
-/* Metrics of several files form one array: its text is closed when the next set begins. */
-static void add_metrics(struct vendor *v, struct vendor_set *s, const struct vendor_docs *docs)
+/* In perf's schema. */
+static void add_metric(struct vendor *v, struct vendor_set *s, const struct vendor_object *object)
 {
-	struct json *list = json_new_array();
-	struct buf *to = &s->list, text = BUF_INIT;
+	static const char *const keys[] = { "MetricName",      "MetricExpr",         "MetricGroup",
+					    "ScaleUnit",       "MetricThreshold",    "MetricConstraint",
+					    "AggregationMode", "MetricgroupNoGroup", "Unit",
+					    "Compat",          "BriefDescription" };
+	SCOPED(json_scoped) struct json *o = json_new_object();
 
-	metric_set_copy(docs, !v->no_descriptions, list);
-	if (json_count(list)) {
-		json_print(list, 0, &text);
-		s->metrics += (uint32_t)json_count(list);
-		if (to->len)
-			to->data[to->len - 1] = ',';
-		buf_add(to, (char *)text.data + (to->len ? 1 : 0), text.len - (to->len ? 1 : 0));
-	}
-	memory_whole(to);
-	json_free(list);
-	buf_release(&text);
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]) - v->no_descriptions; k++)
+		if (vendor_field(object, keys[k]))
+			json_put(o, keys[k], json_new_text(vendor_field(object, keys[k])));
+	buf_addstr(&s->list, s->metrics++ ? "," : "");
+	json_print(o, 0, &s->list);
+	memory_whole(&s->list);
 }
 
 static void add_docs(struct vendor *v, struct vendor_set *s, const struct vendor_docs *docs)
 {
 	s->events += (uint32_t)vendor_events_convert(docs, !v->no_descriptions, &s->rows, &v->notes);
-	add_metrics(v, s, docs);
+	for (size_t i = 0; i < docs->n; i++) {
+		struct vendor_object object = vendor_docs_at(docs, i);
+
+		if (vendor_field(&object, "MetricName") && vendor_field(&object, "MetricExpr"))
+			add_metric(v, s, &object);
+	}
 }
 
 /* `pmu`: the kind of cores that it is for, or NULL. */

@@ -62,7 +62,8 @@ struct event_pmu {
 
 typedef int (*event_tracepoint_fn)(void *arg, const char *system, const char *name, uint64_t id);
 
-/* Frees the contents, not the struct. */
+/* Free the contents, not the struct. */
+void event_alias_release(struct event_alias *alias);
 void event_pmu_release(struct event_pmu *pmu);
 /* The event of a name of that many bytes, in capitals or not, and the text of a format; NULL: it has none, or there
  * is no PMU. */

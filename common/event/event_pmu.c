@@ -133,19 +133,23 @@ const char *event_pmu_format(const struct event_pmu *pmu, const char *name)
 	return NULL;
 }
 
+void event_alias_release(struct event_alias *alias)
+{
+	free(alias->name);
+	free(alias->text);
+	free(alias->scale);
+	free(alias->unit);
+	free(alias->help);
+}
+
 void event_pmu_release(struct event_pmu *pmu)
 {
 	for (size_t i = 0; i < pmu->n_formats; i++) {
 		free(pmu->format[i].name);
 		free(pmu->format[i].text);
 	}
-	for (size_t i = 0; i < pmu->n_aliases; i++) {
-		free(pmu->alias[i].name);
-		free(pmu->alias[i].text);
-		free(pmu->alias[i].scale);
-		free(pmu->alias[i].unit);
-		free(pmu->alias[i].help);
-	}
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		event_alias_release(&pmu->alias[i]);
 	free(pmu->format);
 	free(pmu->alias);
 	free(pmu->cpus);

@@ -1,5 +1,4 @@
 /* Converts the objects of vendors' files that are events to terms of PMUs, with scale and unit. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,19 +144,6 @@ static const char *event_text(const struct json *object, struct buf *out)
 	return NULL;
 }
 
-/* Splits "64Bytes" into "64" and "Bytes". */
-static size_t scale_length(const char *s)
-{
-	size_t n = strspn(s, "0123456789."), e;
-
-	if (n && (s[n] == 'e' || s[n] == 'E')) {
-		e = n + 1 + (s[n + 1] == '-' || s[n + 1] == '+');
-		if (isdigit((unsigned char)s[e]))
-			n = e + strspn(s + e, "0123456789");
-	}
-	return n;
-}
-
 static void note(struct buf *notes, unsigned *n, const char *name, const char *why)
 {
 	if (++*n > MAX_NOTES)
@@ -236,7 +222,7 @@ static void add_event_row(const struct vendor_object *o, const char *name, const
 			  struct buf *rows)
 {
 	const char *measure = vendor_field(o, "ScaleUnit"), *said = vendor_field(o, "BriefDescription");
-	size_t scale = measure ? scale_length(measure) : 0;
+	size_t scale = measure ? vendor_number_length(measure) : 0;
 
 	add_field(rows, name, '\t');
 	add_field(rows, vendor_field(o, "Unit"), '\t');

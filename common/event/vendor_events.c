@@ -125,15 +125,6 @@ static bool is_for(const struct row *r, const char *pattern, const struct event_
 
 /* ---- adding to PMUs ---- */
 
-static void alias_release(struct event_alias *a)
-{
-	free(a->name);
-	free(a->text);
-	free(a->scale);
-	free(a->unit);
-	free(a->help);
-}
-
 /* Adds the event, or replaces that of the same name. */
 static void add_alias(struct event_pmu *pmu, const struct row *r)
 {
@@ -151,7 +142,7 @@ static void add_alias(struct event_pmu *pmu, const struct row *r)
 	while (i < pmu->n_aliases && strcasecmp(pmu->alias[i].name, r->name) != 0)
 		i++;
 	if (i < pmu->n_aliases) {
-		alias_release(&pmu->alias[i]);
+		event_alias_release(&pmu->alias[i]);
 		pmu->alias[i] = a;
 		return;
 	}

@@ -260,6 +260,32 @@ static int scan_id(struct lexer *l, size_t start, size_t *end)
 	return 0;
 }
 
+/* Digits with at most one point, then optionally 'e', a minus sign and digits. */
+static size_t number_length(const char *text, size_t len)
+{
+	size_t i = 0, digits = 0;
+
+	for (; i < len && is_digit(text[i]); i++)
+		digits++;
+	if (i < len && text[i] == '.')
+		for (i++; i < len && is_digit(text[i]); i++)
+			digits++;
+	if (!digits)
+		return 0;
+	if (i < len && text[i] == 'e') {
+		size_t k = i + 1;
+
+		if (k < len && text[k] == '-')
+			k++;
+		if (k < len && is_digit(text[k])) {
+			while (k < len && is_digit(text[k]))
+				k++;
+			i = k;
+		}
+	}
+	return i;
+}
+
 /* perf accepts "5." and ".5"; parse_double() needs digits on both sides. */
 static int scan_number(struct lexer *l, size_t start, size_t len)
 {
@@ -343,7 +369,7 @@ static int lexer_next(struct lexer *l)
 	err = scan_id(l, start, &end);
 	if (err)
 		return err;
-	number = expr_number_length(l->text + start, l->len - start);
+	number = number_length(l->text + start, l->len - start);
 	if (number && start + number >= end) {
 		l->kind = TOKEN_NUMBER;
 		l->at = start + number;
@@ -627,32 +653,6 @@ const struct expr_input *expr_inputs(const struct expr *x, size_t *n)
 size_t expr_depth(const struct expr *x)
 {
 	return x->depth;
-}
-
-/* Digits with at most one point, then optionally 'e', a minus sign and digits. */
-size_t expr_number_length(const char *text, size_t len)
-{
-	size_t i = 0, digits = 0;
-
-	for (; i < len && is_digit(text[i]); i++)
-		digits++;
-	if (i < len && text[i] == '.')
-		for (i++; i < len && is_digit(text[i]); i++)
-			digits++;
-	if (!digits)
-		return 0;
-	if (i < len && text[i] == 'e') {
-		size_t k = i + 1;
-
-		if (k < len && text[k] == '-')
-			k++;
-		if (k < len && is_digit(text[k])) {
-			while (k < len && is_digit(text[k]))
-				k++;
-			i = k;
-		}
-	}
-	return i;
 }
 
 /* `A if C else B` with a known C: only the steps of A or B remain. */

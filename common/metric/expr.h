@@ -128,5 +128,3 @@ static inline struct value value_missing(uint16_t reason)
  * Only inputs of aspect EXPR_VALUE may be replaced, and nothing of a folded expression. 0, or -E2BIG beyond
  * EXPR_MAX_TEXT. */
 int expr_replace(const struct expr *x, const char *text, const char *const *replacement, struct buf *out);
-/* Length of the number at the start of `text`, as a formula writes it; 0 if there is none. */
-size_t expr_number_length(const char *text, size_t len);

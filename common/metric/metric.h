@@ -96,10 +96,6 @@ struct metric_set {
  * that it names for `cpuid` ("GenuineIntel-6-55-7"); there, NULL for an unknown CPU is an error. */
 int metric_set_load(struct metric_set *set, const char *path, const char *cpuid, struct error *e);
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
-struct json;
-struct vendor_docs;
-/* Appends the metrics to an array of objects in perf's schema, with descriptions if `help`. 0 or -ENOMEM. */
-void metric_set_copy(const struct vendor_docs *d, bool help, struct json *to);
 void metric_set_release(struct metric_set *set);
 /* Frees what a row of a set owns. */
 void metric_row_release(struct metric *row);

@@ -13,6 +13,7 @@
 #include "common/metric/expr.h"
 #include "common/metric/metric.h"
 #include "common/names.h"
+#include "common/number.h"
 #include "common/parse.h"
 #include "common/table.h"
 #include "common/vendor_docs.h"
@@ -191,21 +192,14 @@ static int expand(struct loader *l, size_t i, size_t level)
 }
 
 /* Splits "100%", "1e9ns" or "64MiB/s" into factor and unit. Without a number the factor is 1. */
-static int split_scale(const char *scale, char factor[static 32], const char **unit)
+static int split_scale(const char *scale, double *factor, const char **unit)
 {
-	size_t len = expr_number_length(scale, strlen(scale));
-	double v = 1;
+	size_t len = vendor_number_length(scale);
+	SCOPED(scoped_free) char *number = memory_format("%.*s", (int)len, scale);
 
-	if (len >= 32)
-		return -EINVAL;
-	memcpy(factor, scale, len);
-	factor[len] = '\0';
+	*factor = 1;
 	*unit = scale + len + strspn(scale + len, " ");
-	if (len && parse_double(factor, &v))
-		return -EINVAL;
-	if (v == 1)
-		factor[0] = '\0';
-	return 0;
+	return len ? parse_double(number, factor) : 0;
 }
 
 /* MetricGroup is separated, and may be terminated, by ';'. */
@@ -257,13 +251,16 @@ static char *id_of(struct names *used, const char *name)
 static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 {
 	const char *scale = entry_text(entry, "ScaleUnit"), *unit = "";
-	char factor[32] = "";
+	char number[NUMBER_MAX];
+	double factor = 1;
 
-	if (scale && split_scale(scale, factor, &unit))
+	if (scale && split_scale(scale, &factor, &unit))
 		return error_set(l->error, EINVAL, "metric %s: ScaleUnit %.40s is not a number and unit", entry->name,
 				 scale);
 	row->unit = memory_text(unit);
-	row->expr = *factor ? memory_format("(%s) * %s", entry->expanded, factor) : memory_text(entry->expanded);
+	row->expr = factor == 1 ?
+			    memory_text(entry->expanded) :
+			    memory_format("(%s) * %.*s", entry->expanded, (int)number_double(number, factor), number);
 	return 0;
 }
 
@@ -418,25 +415,4 @@ int metric_set_load_text(struct metric_set *set, const char *text, size_t len, s
 
 	*set = (struct metric_set){ 0 };
 	return err ? err : load_set(set, &docs, e);
-}
-
-void metric_set_copy(const struct vendor_docs *docs, bool help, struct json *to)
-{
-	static const char *const keys[] = { "MetricName",      "MetricExpr",         "MetricGroup",
-					    "ScaleUnit",       "MetricThreshold",    "MetricConstraint",
-					    "AggregationMode", "MetricgroupNoGroup", "Unit",
-					    "Compat",          "BriefDescription" };
-
-	for (size_t i = 0; i < docs->n; i++) {
-		struct vendor_object object = vendor_docs_at(docs, i);
-		struct json *o;
-
-		if (!vendor_field(&object, "MetricName") || !vendor_field(&object, "MetricExpr"))
-			continue;
-		o = json_new_object();
-		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]) - !help; k++)
-			if (vendor_field(&object, keys[k]))
-				json_put(o, keys[k], json_new_text(vendor_field(&object, keys[k])));
-		json_push(to, o);
-	}
 }

@@ -20,7 +20,13 @@ static struct json *parse(const char *text)
 
 static struct json *convert(const char *text, const char *pmu)
 {
-	return vendor_json_convert(parse(text), pmu);
+	SCOPED(vendor_docs_release) struct vendor_docs d = { 0 };
+	struct json *j;
+
+	(void)add_doc(&d, parse(text), pmu, false, NULL);
+	j = d.doc[0];
+	d.n_docs = 0;
+	return j;
 }
 
 static const char *text_of(const struct json *list, size_t i, const char *key)
