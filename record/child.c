@@ -27,7 +27,6 @@ static const struct {
 	{ SIGQUIT, ALL },
 	{ SIGCHLD, ALL },
 	{ SIGUSR1, USR1 },
-	{ SIGUSR2, OWN },
 	{ SIGALRM, PERF },
 	{ SIGABRT, PERF },
 	/* Only if sent by kill(1); that of a closed pipe is pending on the thread that wrote. */
@@ -84,7 +83,7 @@ bool signals_next(struct signals *s, struct signals_event *e)
 
 bool signals_end(const struct signals_event *e)
 {
-	return e->signo != SIGCHLD && e->signo != SIGUSR1 && e->signo != SIGUSR2;
+	return e->signo != SIGCHLD && e->signo != SIGUSR1;
 }
 
 int child_prepare(int go, const struct child_setup *setup)

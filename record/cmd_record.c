@@ -13,7 +13,6 @@
 #include "record/child.h"
 #include "record/commands.h"
 #include "record/control.h"
-#include "record/dumper.h"
 #include "record/host/caller.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
@@ -39,7 +38,7 @@ struct progress {
 };
 
 /* What is run for the caller, by record/host/caller.h. */
-enum { RUN_COMMAND, RUN_PRE, RUN_POST, RUN_REPORT, RUN_DUMP };
+enum { RUN_COMMAND, RUN_PRE, RUN_POST, RUN_REPORT };
 
 /* Times are CLOCK_MONOTONIC. */
 struct recorder {
@@ -50,7 +49,6 @@ struct recorder {
 	struct child child;
 	struct signals signals;
 	struct control control;
-	struct dumper dumper;
 	struct progress progress;
 	struct service service;
 	struct freeze_smi freeze;
@@ -236,7 +234,7 @@ static bool recorder_may_not(const struct recorder *r)
 	return refused;
 }
 
-/* ---- what others request: control words, markers, signals, keys, dumps ---- */
+/* ---- what others request: control words, markers, signals, keys ---- */
 
 /* Adds a marker, without text if it is NULL. False: there was no room. */
 static bool mark(struct recorder *r, const char *text)
@@ -291,49 +289,6 @@ static void recorder_enable(struct recorder *r)
 		recorder_fail(r);
 	else
 		session_event(&r->session, &event);
-}
-
-/* Starts a dump, in a process that asks as `pmrec dump` does. Returns why not, or NULL. */
-static const char *dump(struct recorder *r, const char *cause)
-{
-	const struct record_options *o = r->options;
-	struct child_setup setup = { .files = r->setup.files };
-	uint64_t now = clocks_monotonic();
-	struct dumper *d = &r->dumper;
-	char text[80], *path;
-
-	if (!o->output.ring_ns)
-		return "only a recorder with --ring writes dumps by itself; pmrec dump -o FILE works with any "
-		       "recorder";
-	if (now < d->next_ns)
-		return "the last dump was less than --dump-every ago";
-	if (!child_ended(&d->child, false))
-		return "a dump is already in progress";
-	d->next_ns = now + o->output.dump_ns;
-	snprintf(text, sizeof(text), "dump: %s", cause);
-	mark(r, text);
-	path = output_dump_name(o);
-	if (!path)
-		return "no memory";
-	progress_clear(&r->progress);
-	if (!o->run.quiet)
-		fprintf(stderr, "pmrec: %s: dump to %s\n", cause, path);
-	setup.text = path;
-	child_release(&d->child);
-	if (child_fork(&d->child, RUN_DUMP, NULL, &setup, &r->error) || child_start(&d->child, &r->error))
-		command_failed(&r->error);
-	free(path);
-	return NULL;
-}
-
-static void recorder_pressed(struct recorder *r, const struct pollfd *p)
-{
-	for (unsigned i = 0; i < r->dumper.n; i++) {
-		if (p[i].revents & POLLPRI)
-			(void)dump(r, r->options->output.dump_on[i]);
-		else if (p[i].revents)
-			r->dumper.trigger[i] = -1; /* the kernel gave it up */
-	}
 }
 
 /* Writes all that was sampled, as far as the disk takes it, and hands out the files. Returns why not, or NULL. */
@@ -429,7 +384,7 @@ static void recorder_obey(struct recorder *r, const struct control_command *c)
 			wrong = "the output cannot take a marker now";
 		break;
 	case CONTROL_DUMP:
-		wrong = dump(r, "--control");
+		wrong = "pmrec dump -o FILE makes a dump";
 		break;
 	case CONTROL_STOP:
 		r->quit = r->run_over = true;
@@ -457,7 +412,6 @@ static void end_interval(struct recorder *r)
 static void recorder_signal(struct recorder *r, const struct signals_event *s)
 {
 	bool running = r->child.started && !r->child.ended;
-	const char *wrong;
 
 	if (r->joined && signals_end(s))
 		r->joined->signal = s->signo;
@@ -465,12 +419,6 @@ static void recorder_signal(struct recorder *r, const struct signals_event *s)
 	case SIGCHLD:
 		if (r->child.started && child_ended(&r->child, false))
 			r->run_over = true;
-		child_ended(&r->dumper.child, false);
-		break;
-	case SIGUSR2:
-		wrong = dump(r, "SIGUSR2");
-		if (wrong && !r->options->run.quiet)
-			fprintf(stderr, "pmrec: SIGUSR2: no dump: %s\n", wrong);
 		break;
 	case SIGUSR1:
 		if (r->joined && r->joined->says)
@@ -855,7 +803,7 @@ static void watch(struct recorder *r)
 	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, TASKS, CPUS, OPENER, FDS };
 
 	while (!r->run_over) {
-		struct pollfd p[FDS + DUMP_TRIGGERS] = {
+		struct pollfd p[FDS] = {
 			[SIGNALS] = { .fd = r->signals.fd, .events = POLLIN },
 			[WRITING] = { .fd = r->failed ? -1 : recording_fd(r->session.recording), .events = POLLIN },
 			[TICKS] = { .fd = sampler_running(r->session.sampler) ? sampler_fd(r->session.sampler) : -1,
@@ -868,9 +816,8 @@ static void watch(struct recorder *r)
 			[OPENER] = { .fd = r->failed ? -1 : opener_fd() },
 		};
 		struct control_command command;
-		unsigned triggers = dumper_watch(&r->dumper, p + FDS);
 
-		if (poll(p, FDS + triggers, wait_ms(r, clocks_monotonic())) < 0 && errno != EINTR) {
+		if (poll(p, FDS, wait_ms(r, clocks_monotonic())) < 0 && errno != EINTR) {
 			error_sys(&r->error, errno, "poll");
 			recorder_fail(r);
 			return;
@@ -887,7 +834,6 @@ static void watch(struct recorder *r)
 			recorder_obey(r, &command);
 		if (p[MARKS].revents)
 			recorder_hear(r);
-		recorder_pressed(r, p + FDS);
 		if (p[INPUT].revents)
 			recorder_input(r);
 		if (p[TASKS].revents)
@@ -1045,17 +991,11 @@ static void run_for_caller(void *ctx, unsigned what, const char *text, int go, i
 	char *report[] = { (char *)"pmrep", o->run.report && *o->run.report ? o->run.report : (char *)"show",
 			   (char *)(uintptr_t)text, NULL };
 	struct child_setup setup = r->setup;
-	char since[32];
 
 	if (what < RUN_REPORT)
 		child_run(what == RUN_COMMAND ? o->run.command : shell, go, failure, &setup);
 	setup.stdout_to_stderr = false;
-	if (!child_prepare(go, &setup) && what == RUN_DUMP) {
-		/* The recorder does not wait for more: it is asked. */
-		close(failure);
-		snprintf(since, sizeof(since), "-%lluns", (unsigned long long)o->output.ring_ns);
-		caller_leave(dump_exec(getppid(), since, text, false));
-	} else if (what == RUN_REPORT)
+	if (!child_prepare(go, &setup))
 		command_exec_pmrep(NULL, report, &r->error);
 	caller_leave(command_failed(&r->error));
 }
@@ -1106,7 +1046,7 @@ static void record(struct recorder *r, char **argv)
 	interruptible_end(&before);
 	if (r->joined)
 		r->joined->usage = err != 0;
-	if (err || control_open(&r->control, o->run.control, &r->error) || dumper_open(&r->dumper, o, &r->error)) {
+	if (err || control_open(&r->control, o->run.control, &r->error)) {
 		recorder_fail(r);
 		return;
 	}
@@ -1165,7 +1105,6 @@ static int finish(struct recorder *r)
 	service_close(&r->service);
 	freeze_smi_end(&r->freeze);
 	control_close(&r->control);
-	dumper_close(&r->dumper);
 	child_release(&r->child);
 	session_release(&r->session);
 	if (code == EXIT_NO_COMMAND || code == EXIT_CANNOT_RUN)
@@ -1189,7 +1128,6 @@ int record_joined(int argc, char **argv, struct joined *j)
 	r = (struct recorder){ .signals.fd = -1,
 			       .control = { .ctl = -1, .ack = -1, .mark = -1 },
 			       .child = { .go = -1, .failure = -1 },
-			       .dumper = DUMPER_INIT,
 			       .service = SERVICE_INIT,
 			       .freeze.alive = -1,
 			       .session.rotation = ROTATION_INIT };

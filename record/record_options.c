@@ -9,7 +9,6 @@
 #include "common/parse.h"
 #include "record/commands.h"
 #include "record/plan/add.h"
-#include "record/dumper.h"
 
 /* The definitions of a small machine and a few snapshots. */
 #define BUFFER_MIN_BYTES 1000000
@@ -143,17 +142,6 @@ static int set_ring(void *into, char *text, struct error *e)
 	return 0;
 }
 
-static int set_dump_on(void *into, char *text, struct error *e)
-{
-	struct record_options *o = into;
-	struct pressure p;
-
-	if (pressure_parse(&p, text, e))
-		return error_prefix(e, "--dump-on");
-	options_append(&o->output.dump_on, text);
-	return 0;
-}
-
 /* Ids of BPF programs are positive numbers. */
 static int set_bpf_programs(void *into, char *text, struct error *e)
 {
@@ -234,9 +222,7 @@ static int check_ring(struct record_options *o, struct error *e)
 	uint64_t part = out->ring_ns / RING_FILES_TIME;
 
 	if (!out->ring_ns)
-		return out->dump_on || out->dump_ns || out->dump_to ?
-			       error_set(e, EINVAL, "--dump-on, --dump-every and --dump-to need --ring=TIME") :
-			       0;
+		return 0;
 	if (out->keep)
 		return error_set(e, EINVAL, "--ring says how long files are kept, --keep how many: give only one");
 	if (out->ring_ns < o->sample.interval_ns)
@@ -245,8 +231,6 @@ static int check_ring(struct record_options *o, struct error *e)
 		out->rotate_ns = part > o->sample.interval_ns ? part : o->sample.interval_ns;
 	if (!out->rotate_bytes)
 		out->rotate_bytes = out->ring_bytes / RING_FILES_SIZE;
-	if (!out->dump_ns)
-		out->dump_ns = out->ring_ns;
 	return 0;
 }
 
@@ -351,7 +335,6 @@ void record_cmdline_release(struct record_cmdline *c)
 	free(c->options.perf.pfm_events);
 	free(c->options.perf.filters);
 	free(c->options.output.labels);
-	free(c->options.output.dump_on);
 	free(c->options.perf.cgroups);
 	for (size_t i = 0; i < c->options.n_added; i++)
 		add_release(&c->options.added[i]);

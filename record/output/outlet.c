@@ -24,9 +24,9 @@
 #include "record/host/privileges.h"
 #include "record/host/process.h"
 
-/* Makes "<host or anon><what>-<UTC>.pmr", with --rotate "<-o without .pmr><what>-<UTC>.pmr"; owned, NULL without
- * memory: it is also called on the writer's thread, where that ends nothing. */
-static char *stamped_name(const struct record_options *o, const char *what)
+/* Makes "<host or anon>-<UTC>.pmr", with --rotate "<-o without .pmr>-<UTC>.pmr"; owned, NULL without memory: it is also
+ * called on the writer's thread, where that ends nothing. */
+static char *stamped_name(const struct record_options *o)
 {
 	bool anon = o->privacy && !strcmp(o->privacy, "strict");
 	const char *stem = plan_rotates(o) ? o->output.output : NULL;
@@ -47,20 +47,7 @@ static char *stamped_name(const struct record_options *o, const char *what)
 		len -= 4;
 	else if (!stem)
 		len = strlen(host.nodename);
-	return asprintf(&name, "%.*s%s-%s.pmr", (int)len, stem ? stem : host.nodename, what, stamp) < 0 ? NULL : name;
-}
-
-char *output_dump_name(const struct record_options *o)
-{
-	char *name = stamped_name(o, "-dump"), *slash, *there;
-
-	if (!name || !o->output.dump_to)
-		return name;
-	slash = strrchr(name, '/');
-	if (asprintf(&there, "%s/%s", o->output.dump_to, slash ? slash + 1 : name) < 0)
-		there = NULL;
-	free(name);
-	return there;
+	return asprintf(&name, "%.*s-%s.pmr", (int)len, stem ? stem : host.nodename, stamp) < 0 ? NULL : name;
 }
 
 /* All that --privacy=full adds is about the user. */
@@ -79,7 +66,7 @@ static int open_default(struct output *out, const struct record_options *o, stru
 		if (out->fd != -EEXIST || i > 9999)
 			break;
 		free(out->path);
-		stem = stamped_name(o, "");
+		stem = stamped_name(o);
 		if (!stem || asprintf(&out->path, "%.*s-%d.pmr", (int)strlen(stem) - 4, stem, i) < 0) {
 			out->path = NULL;
 			return error_sys(e, ENOMEM, "the name of the output");
@@ -171,7 +158,7 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 
 	*out = (struct output){ .fd = -1,
 				.sync_ns = o->output.sync_ns,
-				.path = named ? strdup(o->output.output) : stamped_name(o, "") };
+				.path = named ? strdup(o->output.output) : stamped_name(o) };
 	err = out->path ? open_any(out, o, e) : error_sys(e, ENOMEM, "the name of the output");
 	if (err)
 		output_close(out, NULL);

@@ -77,9 +77,6 @@ struct output {
 	uint64_t sync_ns, synced_ns; /* --sync: its interval, and the last time; 0: never */
 };
 
-/* "<folder of dumps or of -o>/<-o without .pmr>-dump-<UTC>.pmr", for --ring; owned, NULL without memory. */
-char *output_dump_name(const struct record_options *o);
-
 /* Opens with the caller's rights. Refuses a terminal, and an existing recording without --overwrite. 0 or -errno. */
 int output_open(struct output *out, const struct record_options *o, struct error *e);
 /* The same with the thread's rights. */

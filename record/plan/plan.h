@@ -82,9 +82,6 @@ struct output_options {
 	uint64_t keep;         /* --keep: files that stay; 0 = all */
 	uint64_t ring_ns;      /* --ring: time of all files; 0 = no limit */
 	uint64_t ring_bytes;   /* and their bytes; 0 = no limit */
-	char **dump_on;        /* --dump-on: triggers, NULL-terminated */
-	char *dump_to;         /* --dump-to: folder; NULL: that of the recording */
-	uint64_t dump_ns;      /* --dump-every: least time between two dumps; 0 = that of the ring */
 	uint64_t sync_ns;      /* --sync=SEC: interval of flushing to disk; 0 = at the end of a file */
 	uint64_t buffer_bytes; /* --buffer: bytes that may wait for the output; 0 = the default */
 	bool overwrite;

@@ -7,7 +7,6 @@
 #include "record/control.h"
 #include "record/host/clocks.h"
 #include "record/marksocket.h"
-#include "record/dumper.h"
 #include "record/cmd_record.c"
 #include "tests/unit/lib/test.h"
 
@@ -208,46 +207,6 @@ void command_suggest(char *const *argv, struct error *e)
 {
 }
 
-/* ---- triggers ---- */
-
-static void triggers_are_spelled_out(void **state)
-{
-	static const struct {
-		const char *text;
-		int err;
-		struct pressure p;
-	} cases[] = {
-		{ "psi:memory:some:150ms/2s", 0, { "memory", false, 150000, 2000000 } },
-		{ "psi:io:full:1s/10s", 0, { "io", true, 1000000, 10000000 } },
-		{ "psi:cpu:some:500ms/500ms", 0, { "cpu", false, 500000, 500000 } },
-		{ "psi:cpu:some:1us/0.5s", 0, { "cpu", false, 1, 500000 } },
-		{ "psi:cpu:some:501ms/500ms", -EINVAL, { "" } },
-		{ "psi:cpu:some:1ms/499ms", -EINVAL, { "" } },
-		{ "psi:cpu:some:1ms/10001ms", -EINVAL, { "" } },
-		{ "psi:cpu:some:0/1s", -EINVAL, { "" } },
-		{ "psi:cpu:any:1ms/1s", -EINVAL, { "" } },
-		{ "psi:cpu:some:1ms", -EINVAL, { "" } },
-		{ "psi:cpu:some:1ms/1s/2s", -EINVAL, { "" } },
-		{ "psi:cpu:some:1parsec/1s", -EINVAL, { "" } },
-		{ "cpu:some:1ms/1s", -EINVAL, { "" } },
-		{ "", -EINVAL, { "" } },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct error e = { 0 };
-		struct pressure p;
-
-		if (pressure_parse(&p, cases[i].text, &e) != cases[i].err)
-			fail_msg("%s: %s", cases[i].text, e.text);
-		if (cases[i].err)
-			continue;
-		assert_string_equal(p.resource, cases[i].p.resource);
-		assert_int_equal(p.full, cases[i].p.full);
-		assert_int_equal(p.stall_us, cases[i].p.stall_us);
-		assert_int_equal(p.window_us, cases[i].p.window_us);
-	}
-}
-
 /* ---- progress ---- */
 
 static void progress_is_a_line(void **state)
@@ -303,5 +262,4 @@ static void keys_end_a_recording(void **state)
 
 UNIT_TESTS(cmocka_unit_test(words_are_commands), cmocka_unit_test(lines_come_in_pieces),
 	   cmocka_unit_test(answers_say_what_was_wrong), cmocka_unit_test(only_pipes_are_taken),
-	   cmocka_unit_test(triggers_are_spelled_out), cmocka_unit_test(progress_is_a_line),
-	   cmocka_unit_test(keys_end_a_recording))
+	   cmocka_unit_test(progress_is_a_line), cmocka_unit_test(keys_end_a_recording))

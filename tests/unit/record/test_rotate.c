@@ -81,42 +81,45 @@ static unsigned files_there(void)
 static void files_are_called_after_what_they_are_of(void **state)
 {
 	static const struct {
-		const char *output, *host, *privacy, *to, *want;
+		const char *output, *host, *privacy, *want;
 		bool rotates;
 	} row[] = {
-		{ NULL, "a/b/c", "default", NULL, "a-b-c-dump-" },
-		{ NULL, "host", NULL, NULL, "host-dump-" },
-		{ NULL, "host", "full", "/to", "/to/host-dump-" },
-		{ NULL, "host", "strict", NULL, "anon-dump-" },
-		{ NULL, "", "default", NULL, "anon-dump-" },
-		{ NULL, NULL, "default", NULL, "anon-dump-" },
-		{ "d/x.pmr", "host", "default", NULL, "d/x-dump-", true },
-		{ "d/x.pmr", "host", "strict", "/to", "/to/x-dump-", true },
-		{ "d/x.pm", "host", "default", NULL, "d/x.pm-dump-", true },
-		{ ".pmr", "host", "default", NULL, ".pmr-dump-", true },
-		{ "x.pmr", "host", "default", NULL, "x-dump-", true },
+		{ NULL, "a/b/c", "default", "a-b-c-" },
+		{ NULL, "host", NULL, "host-" },
+		{ NULL, "host", "full", "host-" },
+		{ NULL, "host", "strict", "anon-" },
+		{ NULL, "", "default", "anon-" },
+		{ NULL, NULL, "default", "anon-" },
+		{ "d/x.pmr", "host", "default", "d/x-", true },
+		{ "d/x.pmr", "host", "strict", "d/x-", true },
+		{ "d/x.pm", "host", "default", "d/x.pm-", true },
+		{ ".pmr", "host", "default", ".pmr-", true },
+		{ "x.pmr", "host", "default", "x-", true },
 	};
 
+	assert_int_equal(chdir(dir), 0);
+	assert_int_equal(mkdir("d", 0777), 0);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		const struct record_options asked = { .privacy = (char *)row[i].privacy,
 						      .output.output = (char *)row[i].output,
-						      .output.dump_to = (char *)row[i].to,
 						      .output.rotate_ns = row[i].rotates };
-		char *got, *rest;
+		struct output out;
+		const char *rest;
 		size_t len = strlen(row[i].want);
 
 		host = row[i].host;
-		got = output_dump_name(&asked);
+		assert_int_equal(output_open(&out, &asked, &e), 0);
 		host = "host";
-		assert_memory_equal(got, row[i].want, len);
+		assert_memory_equal(out.path, row[i].want, len);
 		/* 20261128T080000Z.pmr */
-		rest = got + len;
+		rest = out.path + len;
 		assert_int_equal(strlen(rest), 20);
 		assert_int_equal(strspn(rest, "0123456789"), 8);
 		assert_int_equal(strspn(rest + 9, "0123456789"), 6);
 		assert_true(rest[8] == 'T' && !strcmp(rest + 15, "Z.pmr"));
-		free(got);
+		output_close(&out, NULL);
 	}
+	assert_int_equal(chdir("/"), 0);
 }
 
 static void a_recording_is_not_overwritten(void **state)
