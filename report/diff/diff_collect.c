@@ -8,7 +8,7 @@
 #include "common/statistics.h"
 #include "report/diff/diff.h"
 #include "report/input/input.h"
-#include "report/metric/amount.h"
+#include "report/metric/bind.h"
 #include "report/pipeline/pipeline.h"
 
 /* ---- streams ---- */

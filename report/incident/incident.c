@@ -14,7 +14,7 @@
 #include "report/incident/incident_scan.h"
 #include "report/input/input.h"
 #include "report/machine/value_out.h"
-#include "report/metric/amount.h"
+#include "report/metric/bind.h"
 
 /* ---- what people call a metric ---- */
 

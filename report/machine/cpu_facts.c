@@ -322,12 +322,7 @@ static bool of_cpu(const struct cpu_facts *f, const struct pm_model *m, const ch
 	return true;
 }
 
-bool cpu_literal(const struct pm_model *m, const char *name, struct value *v)
-{
-	return cpu_literal_at(m, name, PM_NONE, PM_NONE, v);
-}
-
-bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v)
+bool cpu_literal(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v)
 {
 	struct cpu_facts f;
 

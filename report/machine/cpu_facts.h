@@ -36,10 +36,9 @@ void cpu_facts_find(const struct pm_model *m, uint32_t package, struct cpu_facts
  * clocks of the recording differ from it by more than 0.1 %. 0: not known. */
 double cpu_counter_hz(const struct pm_model *m, double nominal);
 
-/* The literal (without '#') of that name; false: it is none of the processor. An unknown fact is a missing value. */
-bool cpu_literal(const struct pm_model *m, const char *name, struct value *v);
-/* The same at a package and a CPU, PM_NONE where there is none. */
-bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v);
+/* The literal (without '#') of that name at a package and a CPU, PM_NONE: at any; false: it is none of the processor.
+ * An unknown fact is a missing value. */
+bool cpu_literal(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v);
 
 enum sensor { SENSOR_NONE, SENSOR_TEMPERATURE, SENSOR_FAN };
 

@@ -490,57 +490,33 @@ double bind_number(const struct places *p, const struct bound_input *in, const s
 		return in->more->fixed;
 	if (!places_find(p, i, PM_PACKAGE, &at))
 		at.package = PM_NONE;
-	if (!cpu_literal_at(p->model, in->more->fact, at.package, i->kind == PM_CPU ? i->number : i->cpu, &v) ||
+	if (!cpu_literal(p->model, in->more->fact, at.package, i->kind == PM_CPU ? i->number : i->cpu, &v) ||
 	    v.reason)
 		return NAN;
 	return v.v;
 }
 
-enum distinct { CORES, DIES, PACKAGES, NODES };
-
-static int by(uint32_t a, uint32_t b)
+static int compare_places(const void *a, const void *b)
 {
-	return (a > b) - (a < b);
+	return place_compare(a, b);
 }
 
-static int compare_cpus(const void *left, const void *right, void *ctx)
+/* The number of distinct places of a kind that contain online CPUs; 0 if unknown. */
+static double count(const struct places *p, enum pm_kind kind)
 {
-	const struct pm_cpu *a = *(const struct pm_cpu *const *)left, *b = *(const struct pm_cpu *const *)right;
-	enum distinct what = *(enum distinct *)ctx;
-	int d;
-
-	if (what == NODES)
-		return by(a->node, b->node);
-	if ((d = by(a->package, b->package)) || what == PACKAGES)
-		return d;
-	if ((d = by(a->die, b->die)) || what == DIES)
-		return d;
-	return by(a->core, b->core);
-}
-
-/* The number of distinct things of a kind that contain online CPUs; 0 if unknown. */
-static double count(const struct places *p, enum distinct what)
-{
-	SCOPED(scoped_free) const struct pm_cpu **cpu = memory_new(p->n, sizeof(*cpu));
+	SCOPED(scoped_free) struct place *at = memory_new(p->n, sizeof(*at));
 	uint32_t n = 0;
 	double distinct = 0;
 
-	for (uint32_t i = 0; i < p->n; i++)
-		if (p->cpu[i].online)
-			cpu[n++] = &p->cpu[i];
-	qsort_r(cpu, n, sizeof(*cpu), compare_cpus, &what);
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct pm_instance cpu = { .kind = PM_CPU, .number = p->cpu[i].cpu, .cpu = p->cpu[i].cpu };
+
+		n += p->cpu[i].online && places_find(p, &cpu, kind, &at[n]);
+	}
+	qsort(at, n, sizeof(*at), compare_places);
 	for (uint32_t i = 0; i < n; i++)
-		distinct += !i || compare_cpus(&cpu[i - 1], &cpu[i], &what);
+		distinct += !i || place_compare(&at[i - 1], &at[i]);
 	return distinct;
-}
-
-static double online(const struct places *p)
-{
-	double n = 0;
-
-	for (uint32_t i = 0; i < p->n; i++)
-		n += p->cpu[i].online;
-	return n;
 }
 
 static struct value smt(const struct places *p)
@@ -608,22 +584,25 @@ static struct value has_pmem(const struct pm_model *m)
 
 bool bind_literal(const struct places *p, const char *name, struct value *v)
 {
+	static const struct {
+		const char *name;
+		enum pm_kind kind;
+	} counts[] = { { "num_cpus_online", PM_CPU },
+		       { "num_cores", PM_CORE },
+		       { "num_dies", PM_DIE },
+		       { "num_packages", PM_PACKAGE },
+		       { "num_nodes", PM_NODE } };
 	const struct pm_map *header = &p->model->header;
 
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (!strcmp(name, counts[i].name)) {
+			*v = positive(count(p, counts[i].kind));
+			return true;
+		}
 	if (!strcmp(name, "smt_on"))
 		*v = smt(p);
 	else if (!strcmp(name, "num_cpus"))
 		*v = positive(p->n);
-	else if (!strcmp(name, "num_cpus_online"))
-		*v = positive(online(p));
-	else if (!strcmp(name, "num_cores"))
-		*v = positive(count(p, CORES));
-	else if (!strcmp(name, "num_dies"))
-		*v = positive(count(p, DIES));
-	else if (!strcmp(name, "num_packages"))
-		*v = positive(count(p, PACKAGES));
-	else if (!strcmp(name, "num_nodes"))
-		*v = positive(count(p, NODES));
 	else if (!strcmp(name, "system_tsc_freq"))
 		*v = positive(cpu_counter_hz(p->model, 0));
 	else if (!strcmp(name, "slots"))
@@ -637,7 +616,7 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 				     value_of(!smt(p).v ||
 					      !strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
 	else
-		return cpu_literal(p->model, name, v);
+		return cpu_literal(p->model, name, PM_NONE, PM_NONE, v);
 	return true;
 }
 
@@ -1456,10 +1435,27 @@ static void release_metric(struct bound_metric *m)
 	}
 }
 
+/* Takes ownership of an allocation, and returns it; NULL: there was no memory. */
+static void *bind_own(struct binding *b, void *data)
+{
+	memory_room(&b->owned, b->n_owned, sizeof(*b->owned));
+	return b->owned[b->n_owned++] = memory_checked(data);
+}
+
+/* The last metric's, if it is equal, else a copy. */
+static const struct metric_about *keep_about(struct binding *b, const struct metric_about *about)
+{
+	const struct metric_about *last = b->n_metrics ? b->metric[b->n_metrics - 1].about : NULL;
+
+	if (last && !memcmp(last, about, sizeof(*about)))
+		return last;
+	return bind_own(b, memory_copy(about, 1, sizeof(*about)));
+}
+
 /* A metric of which nothing is known but that. */
 static struct bound_metric *bind_new_metric(struct binding *b, const struct metric_about *about)
 {
-	about = bind_keep_about(b, about);
+	about = keep_about(b, about);
 	memory_room(&b->metric, b->n_metrics, sizeof(*b->metric));
 	b->metric[b->n_metrics] = (struct bound_metric){ .about = about };
 	return &b->metric[b->n_metrics++];
@@ -1520,13 +1516,6 @@ static bool is_of_dies(const struct builder *x, const struct bound_input *in)
 		}
 	}
 	return false;
-}
-
-/* Takes ownership of an allocation, and returns it; NULL: there was no memory. */
-static void *bind_own(struct binding *b, void *data)
-{
-	memory_room(&b->owned, b->n_owned, sizeof(*b->owned));
-	return b->owned[b->n_owned++] = memory_checked(data);
 }
 
 /* Starts binding the inputs of that formula. */
@@ -2710,6 +2699,144 @@ static int bind_all(struct builder *x)
 	return 0;
 }
 
+/* ---- turbostat's columns in its order ---- */
+
+/* Where a column is shown without being asked for: in turbostat's text, in our table. */
+enum { TEXT = 1, TABLE = 2, BOTH = TEXT | TABLE };
+
+#define TURBOSTAT_ADDED "+" /* as a name: counters that the user added at that level */
+
+#include "report/metric/turbostat_columns.inc"
+
+/* Whether `name` is the column's; '*' is a member. */
+static bool is_column(const char *column, const char *name)
+{
+	const char *star = strchr(column, '*');
+	size_t before = star ? (size_t)(star - column) : 0, len = strlen(name), after;
+
+	if (!star)
+		return !strcmp(column, name);
+	after = strlen(star + 1);
+	return len > before + after && !strncmp(column, name, before) && !strcmp(star + 1, name + len - after);
+}
+
+/* The row of a metric, or the table's last one. */
+static const struct turbostat_column *row_of(const struct bound_metric *m)
+{
+	const struct turbostat_column *c = columns;
+
+	for (; c->name; c++)
+		if (!strcmp(c->name, TURBOSTAT_ADDED) ?
+			    m->added && m->kind == c->level :
+			    !m->counter && is_column(c->name, m->name) && (!c->own || m->kind == PM_CORE))
+			break;
+	return c;
+}
+
+const struct turbostat_column *turbostat_column(const struct bound_metric *m)
+{
+	const struct turbostat_column *c = row_of(m);
+
+	return c->name ? c : NULL;
+}
+
+bool turbostat_shows(const struct bound_metric *m)
+{
+	return row_of(m)->on;
+}
+
+struct ranked {
+	uint32_t rank, place, within;
+};
+
+/* The counter that the user added; the last added comes first. */
+static uint32_t added_id(const struct binding *b, const struct pm_model *m, const struct bound_metric *x)
+{
+	for (uint32_t i = 0; i < x->n_inputs; i++) {
+		const struct bound_input *in = &b->input[x->input[i]];
+
+		if (in->n_counters && !strcmp(pm_model_counter(m, in->counter[0])->source, "add"))
+			return in->counter[0];
+	}
+	return 0;
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	return a->rank != b->rank ? (a->rank > b->rank ? 1 : -1) : (a->within > b->within) - (a->within < b->within);
+}
+
+static bool has_registers(const struct binding *b, const struct pm_model *m)
+{
+	for (size_t i = 0; i < b->n_inputs; i++) {
+		const struct bound_input *in = &b->input[i];
+		const struct pm_counter *c =
+			in->n_counters && !in->constant ? pm_model_counter(m, in->counter[0]) : NULL;
+
+		/* Or perf shows those of the clocks. */
+		if (c && (!strcmp(c->source, "msr") || !strcmp(c->name, "msr/aperf/")))
+			return true;
+	}
+	return false;
+}
+
+/* Puts metric[order[i].place] at i, along each cycle of the permutation: there may be very many. */
+static void reorder(struct bound_metric *metric, struct ranked *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct bound_metric first = metric[i];
+		size_t to = i;
+
+		if (order[i].place == i)
+			continue;
+		while (order[to].place != i) {
+			size_t from = order[to].place;
+
+			metric[to] = metric[from];
+			order[to].place = (uint32_t)to;
+			to = from;
+		}
+		metric[to] = first;
+		order[to].place = (uint32_t)to;
+	}
+}
+
+/* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. */
+static void order_metrics(struct binding *b, const struct pm_model *m, const struct bind_options *options)
+{
+	bool text = options->columns == COLUMNS_TURBOSTAT;
+	SCOPED(scoped_free) struct ranked *order = NULL;
+
+	if (options->columns == COLUMNS_OWN || (options->columns == COLUMNS_AUTO && !has_registers(b, m)))
+		return;
+	order = memory_new(b->n_metrics, sizeof(*order));
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		struct bound_metric *x = &b->metric[i];
+		const struct turbostat_column *c = row_of(x);
+		const char *groups = !c->groups && strstr(x->about->categories, "hwidle") ? "idle" : c->groups;
+
+		order[i] = (struct ranked){ (uint32_t)(c - columns), (uint32_t)i,
+					    text && x->added ? UINT32_MAX - added_id(b, m, x) : (uint32_t)i };
+		if (text && groups) {
+			struct metric_about about = *x->about;
+
+			about.categories = groups;
+			x->about = keep_about(b, &about);
+		}
+		/* turbostat does not show what the model lacks, even if named; columns of ours have to be named. */
+		x->absent |= text && x->unlikely;
+		x->foreign = text && (!c->in || x->absent) && !x->added;
+		if (!x->vendor && !x->counter && !x->added)
+			x->default_on = c->on & (text ? TEXT : TABLE) && !x->unlikely && !x->absent;
+	}
+	qsort(order, b->n_metrics, sizeof(*order), compare_ranks);
+	reorder(b->metric, order, b->n_metrics);
+}
+
+/* ---- all of it ---- */
+
 /* Chooses what applies to the recording's CPU from files for many. */
 static int choose_vendor(struct bind_options *options, const struct pm_model *m, struct error *e)
 {
@@ -2802,7 +2929,7 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	err = options.counters_only ? 0 : bind_all(&x);
 	if (!err) {
 		bind_all_counters(&x);
-		binding_order(b, p->model, &options);
+		order_metrics(b, p->model, &options);
 	}
 	free(x.found);
 	free(x.clock);
@@ -2827,15 +2954,6 @@ void binding_release(struct binding *b)
 	*b = (struct binding){ 0 };
 }
 
-const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about)
-{
-	const struct metric_about *last = b->n_metrics ? b->metric[b->n_metrics - 1].about : NULL;
-
-	if (last && !memcmp(last, about, sizeof(*about)))
-		return last;
-	return bind_own(b, memory_copy(about, 1, sizeof(*about)));
-}
-
 unsigned bound_input_aspects(const struct bound_input *i)
 {
 	if (i->constant || i->duration)
@@ -2857,4 +2975,66 @@ unsigned bound_input_aspects(const struct bound_input *i)
 	default:
 		return 1u << TRACK_VALUE;
 	}
+}
+
+/* ---- amounts and rates ---- */
+
+#define TRIES 16 /* a formula may need numbers in some order */
+
+/* Whether an input grows with the length of the interval. */
+static bool grows(const struct binding *b, const struct bound_input *in, const struct pm_model *model)
+{
+	if (in->duration)
+		return true;
+	if (in->more->whole && !in->constant)
+		return metric_is_amount(b, bind_whole(b, in->more), model);
+	if (in->constant || in->rate || in->aspect == EXPR_RATE || in->more->op == INPUT_NUMBER ||
+	    in->more->op == INPUT_SPAN || in->more->op == INPUT_WALL || !in->n_counters)
+		return false;
+	switch (in->aspect) {
+	case EXPR_VALUE:
+	case EXPR_SECONDS:
+		break;
+	case EXPR_ELAPSED:
+		return true;
+	default:
+		return false;
+	}
+	for (uint32_t i = 0; i < in->n_counters; i++) {
+		enum pm_semantics s = pm_model_counter(model, in->counter[i])->semantics;
+
+		if (s != PM_CUMULATIVE && s != PM_DELTA)
+			return false;
+	}
+	return true;
+}
+
+bool metric_is_amount(const struct binding *b, const struct bound_metric *m, const struct pm_model *model)
+{
+	SCOPED(scoped_free) struct value *once = memory_new(m->n_inputs, sizeof(*once));
+	SCOPED(scoped_free) struct value *twice = memory_new(m->n_inputs, sizeof(*twice));
+	unsigned seed = 12345;
+	bool amount = false, known = !m->expr;
+
+	if (!m->expr)
+		amount = m->n_inputs && grows(b, &b->input[m->input[0]], model);
+	for (int try = 0; try < TRIES && !known; try++) {
+		struct value v, w;
+
+		for (uint32_t i = 0; i < m->n_inputs; i++) {
+			const struct bound_input *in = &b->input[m->input[i]];
+
+			seed = seed * 1103515245u + 12345u;
+			once[i] = in->constant ? in->more->value :
+						 (struct value){ .v = 1 + (double)(seed >> 8 & 0xffff) / 7e3 };
+			twice[i] = once[i];
+			if (grows(b, in, model))
+				twice[i].v *= 2;
+		}
+		v = expr_eval(m->expr, once);
+		w = expr_eval(m->expr, twice);
+		known = !v.reason && !w.reason && isfinite(v.v) && isfinite(w.v) && (v.v > 0 || v.v < 0);
+		amount = known && fabs(w.v / v.v - 2) < 1e-6;
+	}
+	return amount;
 }

@@ -182,10 +182,6 @@ struct turbostat_column {
 const struct turbostat_column *turbostat_column(const struct bound_metric *m);
 /* Whether turbostat shows the metric's column without being asked to. */
 bool turbostat_shows(const struct bound_metric *m);
-/* The last metric's, if it is equal, else a copy. */
-const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about);
-/* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. */
-void binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
 /* The input's number at the place of an instance; NaN: not known. */
 double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i);
 /* The number of machine facts (#name without '#'); false: unknown name. Missing facts are a missing value. */
@@ -202,3 +198,8 @@ uint64_t bind_attr(const struct pm_model *m, const struct pm_counter *c, size_t 
 const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class);
 /* The names that pmrec's -M requested, from 0 on; NULL after the last. */
 const char *recorded_name(const struct pm_model *m, uint32_t i);
+/*
+ * Whether the metric is an amount, which doubles in twice the time, as counts do and rates and shares do not. It
+ * evaluates the formula with made-up numbers, because formulas do not say.
+ */
+bool metric_is_amount(const struct binding *b, const struct bound_metric *m, const struct pm_model *model);

@@ -7,7 +7,7 @@
 #include "format/reader.h"
 #include "common/memory.h"
 #include "report/machine/status.h"
-#include "report/metric/amount.h"
+#include "report/metric/bind.h"
 
 #define NEAR_BINS   2048
 #define FAR_BINS    1024

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/metric/amount.h"
 #include "report/metric/vendor_files.h"
 #include "tests/unit/lib/captured.h"
 

@@ -242,7 +242,7 @@ static void manual_page(void **state)
 	/* "RAPL: 3121 sec. Joule Counter Range, at 84 Watts" */
 	assert_int_equal(lround(f.range_s), 3121);
 	assert_true(f.tdp_watts == 84 && f.tdp_recorded);
-	assert_true(cpu_literal(&m, "base_hz", &v) && v.v == 3.5e9);
+	assert_true(cpu_literal(&m, "base_hz", PM_NONE, PM_NONE, &v) && v.v == 3.5e9);
 	manual_page_text(&m);
 	pm_model_release(&m);
 }
@@ -301,7 +301,7 @@ static void empty_frequencies(void **state)
 	pm_model_release(&m);
 	intel(&m, 0x55);
 	leaf(&m, "cpuid.00000016.0", 0, 0, 0, 0);
-	assert_true(cpu_literal(&m, "base_hz", &v) && v.reason != 0);
+	assert_true(cpu_literal(&m, "base_hz", PM_NONE, PM_NONE, &v) && v.reason != 0);
 	pm_model_release(&m);
 	buf_release(&text);
 	buf_release(&printed);
@@ -366,7 +366,7 @@ static void unknown_model(void **state)
 	assert_non_null(strstr(buf_str(&text), "\"0xa0e03\""));
 	assert_non_null(strstr(buf_str(&text), "excursion below minimum"));
 	/* Nothing is known of its C-states: their columns are neither promised nor hidden. */
-	assert_true(cpu_literal(&m, "has_pc6", &v));
+	assert_true(cpu_literal(&m, "has_pc6", PM_NONE, PM_NONE, &v));
 	assert_int_equal(v.reason, VALUE_NO_INPUT);
 	buf_release(&text);
 	pm_model_release(&m);

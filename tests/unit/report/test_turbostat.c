@@ -362,17 +362,17 @@ static void literals(void **state)
 	leaf(&b, "cpuid.00000015.0", 2, 216, 24000000, 0);
 	leaf(&b, "cpuid.00000016.0", 2600, 4200, 100, 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		assert_true(cpu_literal(&b.model, names[i], &v));
-	assert_false(cpu_literal(&b.model, "moons", &v));
-	assert_true(cpu_literal(&b.model, "base_hz", &v) && v.v == 2600e6);
-	assert_true(cpu_literal(&b.model, "rapl_energy_unit", &v) && v.v == 1 / ESU);
-	assert_true(cpu_literal(&b.model, "rapl_dram_unit", &v) && v.v == 1 / ESU);
-	assert_true(cpu_literal(&b.model, "rapl_time_unit", &v) && v.v == 1.0 / 1024);
-	assert_true(cpu_literal(&b.model, "tj_max", &v) && v.v == 100);
+		assert_true(cpu_literal(&b.model, names[i], PM_NONE, PM_NONE, &v));
+	assert_false(cpu_literal(&b.model, "moons", PM_NONE, PM_NONE, &v));
+	assert_true(cpu_literal(&b.model, "base_hz", PM_NONE, PM_NONE, &v) && v.v == 2600e6);
+	assert_true(cpu_literal(&b.model, "rapl_energy_unit", PM_NONE, PM_NONE, &v) && v.v == 1 / ESU);
+	assert_true(cpu_literal(&b.model, "rapl_dram_unit", PM_NONE, PM_NONE, &v) && v.v == 1 / ESU);
+	assert_true(cpu_literal(&b.model, "rapl_time_unit", PM_NONE, PM_NONE, &v) && v.v == 1.0 / 1024);
+	assert_true(cpu_literal(&b.model, "tj_max", PM_NONE, PM_NONE, &v) && v.v == 100);
 	/* The TSC was measured, and runs at the base frequency here. */
-	assert_true(cpu_literal(&b.model, "tsc_tweak", &v) && v.v == 1);
+	assert_true(cpu_literal(&b.model, "tsc_tweak", PM_NONE, PM_NONE, &v) && v.v == 1);
 	pm_map_remove(&b.model.header, PM_HEADER_CLOCK_COUNTER_HZ);
-	assert_true(cpu_literal(&b.model, "tsc_tweak", &v) && v.v == 2600.0 / 2592);
+	assert_true(cpu_literal(&b.model, "tsc_tweak", PM_NONE, PM_NONE, &v) && v.v == 2600.0 / 2592);
 	builder_release(&b);
 }
 
