@@ -225,32 +225,30 @@ static const struct {
 	{ "tj_max", offsetof(struct cpu_facts, tj_max) },
 };
 
-/* 1 if the model has a register for that C-state and its packages may enter it, 0 if not; unknown models: missing. */
+/* 1 if the model has it, 0 if not; unknown models: missing. A C-state: it has a register for it, and its packages may
+ * enter it. */
 static const struct {
 	const char *name;
 	uint32_t cstate;
-	unsigned package; /* its number if it is a package state */
-} states[] = {
-	{ "has_cc1", CPU_CC1, 0 }, { "has_cc3", CPU_CC3, 0 }, { "has_cc6", CPU_CC6, 0 },    { "has_cc7", CPU_CC7, 0 },
-	{ "has_pc2", CPU_PC2, 2 }, { "has_pc3", CPU_PC3, 3 }, { "has_pc6", CPU_PC6, 6 },    { "has_pc7", CPU_PC7, 7 },
-	{ "has_pc8", CPU_PC8, 8 }, { "has_pc9", CPU_PC9, 9 }, { "has_pc10", CPU_PC10, 10 }, { "has_mc6", CPU_MC6, 0 },
+	unsigned package;     /* its number if it is a package state */
+	uint32_t flag, lacks; /* a flag that the model has to have, and one that it may not have */
+} traits[] = {
+	{ "has_cc1", CPU_CC1, 0 },
+	{ "has_cc3", CPU_CC3, 0 },
+	{ "has_cc6", CPU_CC6, 0 },
+	{ "has_cc7", CPU_CC7, 0 },
+	{ "has_pc2", CPU_PC2, 2 },
+	{ "has_pc3", CPU_PC3, 3 },
+	{ "has_pc6", CPU_PC6, 6 },
+	{ "has_pc7", CPU_PC7, 7 },
+	{ "has_pc8", CPU_PC8, 8 },
+	{ "has_pc9", CPU_PC9, 9 },
+	{ "has_pc10", CPU_PC10, 10 },
+	{ "has_mc6", CPU_MC6, 0 },
+	{ "has_extended_c0", .flag = CPU_EXTENDED_C0 },
+	{ "has_core_energy", .lacks = CPU_NO_CORE_ENERGY },
+	{ "has_gfx_energy", .lacks = CPU_NO_GFX_ENERGY },
 };
-
-/* Likewise, for what is a flag. */
-static const struct {
-	const char *name;
-	uint32_t flag;
-	bool lacks; /* the flag says that the model lacks it */
-} flags[] = {
-	{ "has_extended_c0", CPU_EXTENDED_C0, false },
-	{ "has_core_energy", CPU_NO_CORE_ENERGY, true },
-	{ "has_gfx_energy", CPU_NO_GFX_ENERGY, true },
-};
-
-static struct value has(const struct cpu_facts *f, bool yes)
-{
-	return f->id.known ? value_of(yes) : value_missing(VALUE_NO_INPUT);
-}
 
 /* "pc6n" is 6, "pc7s" is 7; a name without a number sets no limit. */
 static unsigned deepest(const struct cpu_facts *f, const struct pm_model *m, uint32_t package)
@@ -281,11 +279,15 @@ static unsigned deepest_of_all(const struct cpu_facts *f, const struct pm_model 
 	return most;
 }
 
-static struct value has_state(const struct cpu_facts *f, const struct pm_model *m, size_t i)
+static struct value trait(const struct cpu_facts *f, const struct pm_model *m, size_t i)
 {
-	if (!f->id.known || !(f->id.known->features->cstates & states[i].cstate))
-		return has(f, false);
-	return has(f, !states[i].package || deepest_of_all(f, m) >= states[i].package);
+	const struct cpu_features *has = f->id.known ? f->id.known->features : NULL;
+
+	if (!has)
+		return value_missing(VALUE_NO_INPUT);
+	return value_of((has->cstates & traits[i].cstate) == traits[i].cstate &&
+			(has->flags & traits[i].flag) == traits[i].flag && !(has->flags & traits[i].lacks) &&
+			(!traits[i].package || deepest_of_all(f, m) >= traits[i].package));
 }
 
 /* What the model, or cpuid, says about one CPU. */
@@ -335,16 +337,10 @@ bool cpu_literal(const struct pm_model *m, const char *name, uint32_t package, u
 		*v = d > 0 ? value_of(d) : value_missing(VALUE_NO_INPUT);
 		return true;
 	}
-	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
-		if (strcmp(name, states[i].name))
+	for (size_t i = 0; i < sizeof(traits) / sizeof(traits[0]); i++) {
+		if (strcmp(name, traits[i].name))
 			continue;
-		*v = has_state(&f, m, i);
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (strcmp(name, flags[i].name))
-			continue;
-		*v = has(&f, f.id.known && !(f.id.known->features->flags & flags[i].flag) == flags[i].lacks);
+		*v = trait(&f, m, i);
 		return true;
 	}
 	return of_cpu(&f, m, name, cpu, v);
