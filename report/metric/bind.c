@@ -19,7 +19,6 @@
 #include "common/memory.h"
 #include "common/parse.h"
 #include "report/machine/cpu_facts.h"
-#include "report/machine/telemetry.h"
 #include "report/replay/replay.h"
 
 /*
@@ -402,8 +401,6 @@ static const struct {
 #undef TIMES
 	{ "msr.mperf.seconds", "msr.mperf", INPUT_OVER, 0, 0, 0, OWN_RULE, "base_hz" },
 	{ "throttle.core.worst", "throttle.core", INPUT_RULE, 0, 0, 0, PM_AGG_MAX, NULL },
-	{ "pmt.die_c6", TELEMETRY_DIES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
-	{ "pmt.module_c1e", TELEMETRY_MODULES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
 	{ "l2.refs", L2_EVENTS "refs", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
 	{ "l2.hits", L2_EVENTS "hits", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
 	{ "reading.us", "msr.tsc", INPUT_SPAN, 0, 0, 0, PM_AGG_MAX, NULL },
@@ -426,7 +423,6 @@ static const char *bind_field(const char *name, struct input_more *in)
 		in->own_rule = fields[i].rule == OWN_RULE;
 		in->rule = in->own_rule ? PM_AGG_NONE : (enum pm_aggregation)fields[i].rule;
 		in->fact = fields[i].fact;
-		in->telemetry = telemetry_of(fields[i].counter);
 		return fields[i].counter;
 	}
 	return NULL;
@@ -461,24 +457,9 @@ static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t
 /* The counters of what bind_field() says, as bind_counters() gives them. */
 static uint32_t bind_made_of(const struct bind_index *x, const char *counter, uint32_t *found, uint32_t max)
 {
-	const struct pm_model *m = x->model;
-	uint32_t n = 0;
-
 	if (!strncmp(counter, L2_EVENTS, strlen(L2_EVENTS)))
-		return l2_counters(m, strstr(counter, "hits") ? CPU_L2_HITS : CPU_L2_REFS, found, max);
-	if (strcmp(counter, TELEMETRY_MODULES))
-		return bind_counters(x, counter, found, max);
-	for (unsigned i = 0; i < TELEMETRY_MODULES_N && n < max; i++) {
-		const struct pm_counter *c;
-		char name[64];
-
-		snprintf(name, sizeof(name), TELEMETRY_MODULES "_%u",
-			 TELEMETRY_MODULES_FIRST + i * TELEMETRY_MODULES_STEP);
-		c = pm_model_counter_named(m, name);
-		if (c)
-			found[n++] = c->id;
-	}
-	return n;
+		return l2_counters(x->model, strstr(counter, "hits") ? CPU_L2_HITS : CPU_L2_REFS, found, max);
+	return bind_counters(x, counter, found, max);
 }
 
 double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i)
@@ -1892,8 +1873,6 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	if (!knows_number(x, in))
 		in->n_counters = 0;
 	in->kind = kind_of_all(x, x->found, in->n_counters);
-	if (in->more->telemetry && in->kind != PM_KINDS && x->p->n)
-		in->kind = telemetry_kind((enum telemetry)in->more->telemetry);
 	if (in->aspect == EXPR_HAS_EVENT) {
 		in->constant = true;
 		in->more->value = value_of(in->kind != PM_KINDS);

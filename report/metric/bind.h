@@ -59,7 +59,6 @@ struct input_more {
 	bool own_rule;                /* the counter's instead */
 	uint8_t op;                   /* input_op */
 	uint8_t hi, lo;               /* the bits of a field */
-	uint8_t telemetry; /* enum telemetry: where its readings count; 0: at the place of their instances */
 	uint8_t valid;     /* bit that has to be set for the field to count; 0: none */
 };
 

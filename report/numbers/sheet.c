@@ -7,7 +7,6 @@
 #include "common/array.h"
 #include "common/memory.h"
 #include "report/machine/status.h"
-#include "report/machine/telemetry.h"
 
 /* One kind of rows, and the inputs of metrics at this level. */
 struct level {
@@ -64,8 +63,6 @@ struct sheet_private {
 	uint32_t *of_counter;    /* owned: tracks ordered by counter */
 	uint32_t *counter_start; /* owned: by counter id */
 	uint32_t n_counters;
-	/* By track: how many regions of telemetry come before its own; PM_NONE: its name does not say. */
-	uint32_t *region;
 	struct sheet_cell *cell;              /* of all rows */
 	struct value *value;                  /* block for each cell that is more than one track */
 	double *coverage;                     /* block per cell */
@@ -559,8 +556,7 @@ static bool is_averaged(const struct sheet *s, const struct bound_input *in, con
 		several = s->p->at[track[i]].counter != at->counter;
 	return !several && at->level && !at->per_package && in->kind != PM_TASK && in->kind != PM_CGROUP &&
 	       (in->aspect == EXPR_VALUE || in->aspect == EXPR_MEAN || in->aspect == EXPR_RATE) && !in->more->op &&
-	       !in->more->clock && !in->more->telemetry &&
-	       (at->rule == PM_AGG_MEAN || at->rule == PM_AGG_MAX || at->rule == PM_AGG_MIN);
+	       !in->more->clock && (at->rule == PM_AGG_MEAN || at->rule == PM_AGG_MAX || at->rule == PM_AGG_MIN);
 }
 
 static void average_levels(struct sheet *s, struct replay *replay, const struct sheet_config *config,
@@ -621,49 +617,6 @@ struct filter {
 	size_t n;
 };
 
-struct numbered {
-	uint32_t number, track;
-};
-
-static int by_number(const void *left, const void *right)
-{
-	const struct numbered *a = left, *b = right;
-
-	return array_order(a->number, b->number, a->track, b->track);
-}
-
-/* Fills region[] if some input is telemetry. A region that came back has its number a second time. */
-static void number_regions(struct sheet *s)
-{
-	struct sheet_private *p = s->p;
-	size_t tracks = replay_tracks(p->replay);
-	SCOPED(scoped_free) struct numbered *of = NULL;
-	bool any = false;
-
-	for (size_t i = 0; i < s->binding->n_inputs; i++)
-		any |= s->binding->input[i].more->telemetry && !s->binding->input[i].constant;
-	if (!any)
-		return;
-	of = memory_new(tracks, sizeof(*of));
-	p->region = sheet_room(p, tracks, sizeof(*p->region));
-	for (uint32_t c = 1; c < p->n_counters; c++) {
-		const uint32_t *t = p->of_counter + p->counter_start[c];
-		uint32_t n = p->counter_start[c + 1] - p->counter_start[c], region = 0;
-
-		for (uint32_t i = 0; i < n; i++)
-			of[i] = (struct numbered){
-				telemetry_number(
-					pm_model_instance(s->places->model, replay_track(p->replay, t[i]).instance)),
-				t[i],
-			};
-		qsort(of, n, sizeof(*of), by_number);
-		for (uint32_t i = 0; i < n; i++) {
-			region += i && of[i].number != of[i - 1].number;
-			p->region[of[i].track] = of[i].number == PM_NONE ? PM_NONE : region;
-		}
-	}
-}
-
 static int compare_places(const void *a, const void *b)
 {
 	return place_compare(a, b);
@@ -716,33 +669,6 @@ static void mark_counters(const struct sheet *s, const struct level *l, bool *wa
 	}
 }
 
-/* The CPUs for which the track counts as this input. */
-static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t *cpu)
-{
-	const struct pm_counter *c = pm_model_counter(s->places->model, replay_track(s->p->replay, t).counter);
-	uint32_t region = s->p->region[t];
-
-	return region == PM_NONE ? 0 : telemetry_cpus(s->places, (enum telemetry)in->more->telemetry, c, region, cpu);
-}
-
-/* Marks CPUs for which telemetry has a number: they have rows even if nothing else was read of them. */
-static void mark_cpus(const struct sheet *s, const struct level *l, bool *marked, uint32_t *cpu)
-{
-	const struct sheet_private *p = s->p;
-
-	for (uint32_t i = 0; i < l->n_inputs; i++) {
-		const struct bound_input *in = &s->binding->input[l->input[i]];
-
-		for (uint32_t k = 0; in->more->telemetry && !in->constant && k < in->n_counters; k++) {
-			uint32_t c = in->counter[k];
-
-			for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
-				for (uint32_t n = cpus_of_track(s, in, p->of_counter[x], cpu); n; n--)
-					marked[places_cpu(s->places, cpu[n - 1]) - s->places->cpu] = true;
-		}
-	}
-}
-
 /* Places are found in the order of tracks, of which many in a row often share one. */
 static uint32_t put_place(const struct place *at, struct place *found, size_t *n)
 {
@@ -756,13 +682,11 @@ static struct place *place_tracks(struct sheet *s, struct level *l, struct filte
 {
 	const struct pm_model *m = s->places->model;
 	size_t n = replay_tracks(s->p->replay), of_tracks, found = 0, kept = 0;
-	size_t cpus = s->places->n;
 	uint32_t slots = 0;
 	struct place *sorted, one;
-	SCOPED(scoped_free) struct place *at = memory_resize(NULL, n + cpus + 1, sizeof(*at));
+	SCOPED(scoped_free) struct place *at = memory_resize(NULL, n + 1, sizeof(*at));
 	SCOPED(scoped_free) bool *wanted = memory_new((size_t)m->n_counters + 1, sizeof(*wanted));
-	SCOPED(scoped_free) bool *marked = memory_new(cpus, sizeof(*marked));
-	SCOPED(scoped_free) uint32_t *cpu = memory_new(cpus, sizeof(*cpu)), *row = NULL, *of_slot = NULL;
+	SCOPED(scoped_free) uint32_t *row = NULL, *of_slot = NULL;
 
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		slots = m->instance[i].slot < slots ? slots : m->instance[i].slot + 1;
@@ -782,15 +706,6 @@ static struct place *place_tracks(struct sheet *s, struct level *l, struct filte
 		l->row_of[t] = wanted[info.counter] ? *place - 2 : PM_NONE;
 	}
 	of_tracks = found;
-	mark_cpus(s, l, marked, cpu);
-	for (size_t i = 0; i < cpus; i++) {
-		struct pm_instance in = { .kind = PM_CPU,
-					  .number = s->places->cpu[i].cpu,
-					  .cpu = s->places->cpu[i].cpu };
-
-		if (marked[i] && places_find(s->places, &in, l->kind, &one))
-			put_place(&one, at, &found);
-	}
 	/* The system exists even for a formula of machine facts alone. */
 	if (l->kind == PM_SYSTEM && !found)
 		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &at[found++]);
@@ -824,7 +739,6 @@ struct feeder {
 	struct sheet *s;
 	struct level *l;
 	const struct sheet_custom *custom;
-	uint32_t *cpu;
 	bool fill;
 	size_t total;
 };
@@ -871,30 +785,11 @@ static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t
 	return places_find(s->places, i, i->kind, &at) && place_has(s->places, &at, row);
 }
 
-/* Whether a telemetry value counts in the row. The system also has values of unknown places. */
-static bool counts_in_row(const struct sheet *s, const struct place *row, const struct bound_input *in, uint32_t t,
-			  uint32_t *cpu)
-{
-	if (!s->places->n || s->p->region[t] == PM_NONE)
-		return row->kind == PM_SYSTEM;
-	for (uint32_t n = cpus_of_track(s, in, t, cpu); n; n--)
-		if (place_has(s->places, row, &(struct place){ .first_cpu = cpu[n - 1] }))
-			return true;
-	return false;
-}
-
-static bool lies_in_row(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t row, uint32_t *cpu)
-{
-	const struct place *place = &s->row[row].place;
-
-	return in->more->telemetry ? counts_in_row(s, place, in, t, cpu) : feeds_row(s, place, t);
-}
-
 static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t input, uint32_t t)
 {
 	const struct level *l = f->l;
 	uint32_t row = l->row_of[t], last = row;
-	bool spread = in->more->telemetry || (row == PM_NONE && is_spread(l, in));
+	bool spread = row == PM_NONE && is_spread(l, in);
 
 	if (row == PM_NONE && !spread)
 		return;
@@ -903,7 +798,7 @@ static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t
 		last = l->n_rows ? l->n_rows - 1 : 0;
 	}
 	for (; row <= last && row < l->n_rows; row++)
-		if (!spread || lies_in_row(f->s, in, t, l->first_row + row, f->cpu))
+		if (!spread || feeds_row(f->s, &f->s->row[l->first_row + row].place, t))
 			feed_input(f, row, input, t);
 }
 
@@ -930,14 +825,12 @@ static void connect(struct sheet *s, struct level *l, const struct sheet_custom 
 	struct feeder f = { .s = s, .l = l, .custom = custom };
 
 	l->start = sheet_room(s->p, n + 1, sizeof(*l->start));
-	f.cpu = memory_new(s->places->n, sizeof(*f.cpu));
 	feed_level(&f);
 	for (size_t k = 2; k < n + 2; k++)
 		l->start[k] += l->start[k - 1];
 	l->track = sheet_room(s->p, f.total, sizeof(*l->track));
 	f.fill = true;
 	feed_level(&f);
-	free(f.cpu);
 }
 
 /* The clock of a reading. */
@@ -1001,7 +894,6 @@ static int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 	struct filter filter = { .config = config };
 	int err = 0;
 
-	number_regions(s);
 	/* Levels in the order of rows: the system, then smaller places. */
 	for (uint32_t i = 0; i < p->n_levels; i++)
 		for (uint32_t k = i; k && p->level[k].kind < p->level[k - 1].kind; k--) {

@@ -92,8 +92,8 @@ static bool is_known(const char *name)
 {
 	/* What report/metric/bind.c makes of a counter is known with it. */
 	static const char *const made[] = { ".readout", ".celsius", ".joules", ".seconds", ".in_c6", ".worst" };
-	static const char *const alone[] = { "reading.time", "reading.us",     "cpu.apic_id", "cpu.x2apic_id",
-					     "pmt.die_c6",   "pmt.module_c1e", "l2.refs",     "l2.hits" };
+	static const char *const alone[] = { "reading.time",  "reading.us", "cpu.apic_id",
+					     "cpu.x2apic_id", "l2.refs",    "l2.hits" };
 	size_t len = strlen(name);
 	char counter[64];
 

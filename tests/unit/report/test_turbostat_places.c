@@ -1,5 +1,5 @@
 /* Columns that depend on where a reading was taken: packages with registers of their own, cores of different kinds,
- * telemetry, clusters. */
+ * clusters. */
 #include <stdio.h>
 
 #include "tests/unit/lib/turbostat_machine.h"
@@ -88,34 +88,8 @@ static void silvermont(void **state)
 
 /* ---- what is no register ---- */
 
-#define CRYSTAL_HZ 38400000.0
-
-static bool second_region(const struct builder *b, const struct pm_instance *i)
-{
-	unsigned number[2] = { 0, 1 };
-
-	for (int k = 0; k < 2; k++) {
-		const struct pm_instance *one = &b->model.instance[b->instance[PM_DEVICE][k] - 1];
-
-		if (sscanf(pm_map_text(&one->attrs, PM_INSTANCE_NAME, ""), "telem%u", &number[k]) != 1)
-			number[k] = (unsigned)k;
-	}
-	return number[i->id != b->instance[PM_DEVICE][0]] != (number[0] < number[1] ? number[0] : number[1]);
-}
-
 static struct reading others(struct builder *b, const char *name, const struct pm_instance *i, uint64_t row)
 {
-	unsigned module;
-
-	/* The region that the kernel found first, and the other. */
-	if (!strcmp(name, "pmt.1a067102_120"))
-		return (struct reading){ 1000 + (uint64_t)((second_region(b, i) ? 0.5 : 0.3) * CRYSTAL_HZ) * row, 0 };
-	if (sscanf(name, "pmt.14421519_%u", &module) == 1) {
-		/* 1 %, 3 % ... 23 %, and in the second region 26 %, 28 % ... 48 %. */
-		unsigned percent = 2 * ((module - 20936) / 24) + (second_region(b, i) ? 26 : 1);
-
-		return (struct reading){ 7 + UINT64_C(8000000) * percent * row, 0 };
-	}
 	if (!strcmp(name, "uncorefreq.cluster.0_0"))
 		return (struct reading){ 1800000 + 200000 * i->number, 0 };
 	if (!strcmp(name, "uncorefreq.cluster.1_0"))
@@ -127,109 +101,6 @@ static struct reading others(struct builder *b, const char *name, const struct p
 	if (!strncmp(name, "atom_", 5))
 		return (struct reading){ row * (strstr(name, "hits") ? 500000 : 2000000), 0 };
 	return programmed(b, name, i, row);
-}
-
-#define REGIONS 2
-
-/* Regions as the kernel numbers them; their instances come in the order of `number`. */
-static void add_telemetry(struct builder *b, const uint32_t *number)
-{
-	uint32_t id[13];
-
-	for (uint32_t k = 0; k < REGIONS; k++) {
-		struct pm_instance *i = &b->model.instance[b->instance[PM_DEVICE][k] - 1];
-		char name[32];
-
-		snprintf(name, sizeof(name), number[k] == PM_NONE ? "other" : "telem%u", number[k]);
-		assert_int_equal(pm_map_set(&i->attrs, PM_INSTANCE_NAME, pm_text(name)), 0);
-	}
-	for (uint32_t m = 0; m < 13; m++) {
-		char name[32] = "pmt.1a067102_120";
-
-		if (m < 12)
-			snprintf(name, sizeof(name), "pmt.14421519_%u", 20936 + 24 * m);
-		id[m] = builder_counter(b, name, "1", PM_BITFIELD, PM_AGG_NONE);
-	}
-	builder_group(b, PM_DEVICE, REGIONS, 0, id, 13);
-}
-
-/* CPUs 4 to 7 of package 1 get numbers from `cpu` on. */
-static void start_telemetry(struct harness *h, struct builder *b, uint32_t cpu, const uint32_t *number)
-{
-	builder_init(b, others);
-	intel(b, 0xaa);
-	leaf(b, "cpuid.00000015.0", 2, 216, 0, 0); /* the crystal is the model's */
-	for (uint32_t k = 4; k < 8; k++)
-		b->model.topology.cpu[k].cpu = cpu + k - 4;
-	add_telemetry(b, number);
-	start(h, b, "Die%c6,CPU%c1e");
-	assert_true(is_shown(h, "Die%c6") && is_shown(h, "CPU%c1e"));
-}
-
-/* A word of a region counts for the four CPUs of a module, a region for a die; nothing else gives them a row. */
-static void telemetry(void **state)
-{
-	static const struct {
-		uint32_t cpu, number[REGIONS];
-		double c1e; /* of package 1; package 0 is module 0 */
-	} row[] = {
-		{ 4, { 0, 1 }, 3 },
-		{ 44, { 0, 1 }, 23 },  /* the last module of the first region */
-		{ 48, { 0, 1 }, 26 },  /* the first of the second */
-		{ 52, { 10, 2 }, 28 }, /* by number, not by name or as they were found */
-	};
-
-	for (size_t k = 0; k < sizeof(row) / sizeof(row[0]); k++) {
-		struct harness h = { 0 };
-		struct builder b;
-
-		start_telemetry(&h, &b, row[k].cpu, row[k].number);
-		assert_int_equal(harness_rows(&h, PM_CPU), 8);
-		assert_int_equal(harness_rows(&h, PM_DIE), 2);
-		for (uint32_t cpu = 0; cpu < 8; cpu++)
-			near(&h, "cpu.c1e", PM_CPU, cpu, cpu < 4 ? 1 : row[k].c1e);
-		near(&h, "die.c6", PM_DIE, 0, 30);
-		near(&h, "die.c6", PM_DIE, 1, 50);
-		/* Words of modules that the machine does not have are not in the mean. */
-		near(&h, "cpu.c1e", PM_SYSTEM, 0, (1 + row[k].c1e) / 2);
-		near(&h, "die.c6", PM_SYSTEM, 0, 40);
-		harness_stop(&h);
-		builder_release(&b);
-	}
-}
-
-/* One die has the first region alone, as a machine of one package. */
-static void telemetry_of_one_die(void **state)
-{
-	struct harness h = { 0 };
-	struct builder b;
-
-	builder_init(&b, others);
-	intel(&b, 0xaa);
-	leaf(&b, "cpuid.00000015.0", 2, 216, 0, 0);
-	for (uint32_t k = 0; k < 8; k++)
-		b.model.topology.cpu[k].package = 0;
-	add_telemetry(&b, (const uint32_t[]){ 3, 4 });
-	start(&h, &b, "all");
-	assert_int_equal(harness_rows(&h, PM_DIE), 1);
-	near(&h, "die.c6", PM_DIE, 0, 30);
-	near(&h, "die.c6", PM_SYSTEM, 0, 30);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-/* Names that do not tell the order: the mean of all, and of no CPU. */
-static void telemetry_without_order(void **state)
-{
-	struct harness h = { 0 };
-	struct builder b;
-
-	start_telemetry(&h, &b, 4, (const uint32_t[]){ PM_NONE, PM_NONE });
-	assert_int_equal(harness_rows(&h, PM_CPU), 0);
-	near(&h, "die.c6", PM_SYSTEM, 0, 40);
-	near(&h, "cpu.c1e", PM_SYSTEM, 0, 24.5);
-	harness_stop(&h);
-	builder_release(&b);
 }
 
 static void clusters(void **state)
@@ -326,6 +197,4 @@ static void second_level_cache(void **state)
 }
 
 UNIT_TESTS(cmocka_unit_test(events_of_the_second_level_cache_are_named), cmocka_unit_test(package_limits),
-	   cmocka_unit_test(silvermont), cmocka_unit_test(telemetry), cmocka_unit_test(clusters),
-	   cmocka_unit_test(second_level_cache), cmocka_unit_test(telemetry_of_one_die),
-	   cmocka_unit_test(telemetry_without_order))
+	   cmocka_unit_test(silvermont), cmocka_unit_test(clusters), cmocka_unit_test(second_level_cache))
