@@ -5,7 +5,7 @@
 #include <linux/taskstats.h>
 #include <sys/socket.h>
 
-#include "record/sources/task_list.h"
+#include "record/sources/source_tasks.c"
 #include "tests/unit/lib/planned.h"
 #include "tests/unit/lib/test.h"
 
