@@ -19,22 +19,41 @@ struct ranking_page {
 
 void ranking_init(struct ranking *r)
 {
-	pthread_mutex_init(&r->lock, NULL);
-	r->late = memory_new(LATE_MOST + 1, sizeof(*r->late));
-	for (int i = 0; i <= LATE_MOST; i++)
-		r->late[i].row = memory_new(RANKING_ROWS, r->row_size);
-	r->taken = &r->late[LATE_MOST];
+	for (; r; r = r->next) {
+		pthread_mutex_init(&r->lock, NULL);
+		r->late = memory_new(LATE_MOST + 1, sizeof(*r->late));
+		for (int i = 0; i <= LATE_MOST; i++)
+			r->late[i].row = memory_new(RANKING_ROWS, r->row_size);
+		r->taken = &r->late[LATE_MOST];
+	}
 }
 
 void ranking_release(struct ranking *r)
 {
-	for (int i = 0; r->late && i <= LATE_MOST; i++)
-		free(r->late[i].row);
-	free(r->late);
-	pthread_mutex_destroy(&r->lock);
+	for (; r; r = r->next) {
+		for (int i = 0; r->late && i <= LATE_MOST; i++)
+			free(r->late[i].row);
+		free(r->late);
+		pthread_mutex_destroy(&r->lock);
+	}
 }
 
 /* ---- on the thread that reads ---- */
+
+void ranking_offer(struct ranking_top *t, uint64_t value, void *who)
+{
+	uint32_t at = t->n < t->most ? t->n : t->most - 1;
+
+	if (!value || (t->n == t->most && value <= t->value[at]))
+		return;
+	t->n += t->n < t->most;
+	for (; at && t->value[at - 1] < value; at--) {
+		t->value[at] = t->value[at - 1];
+		t->who[at] = t->who[at - 1];
+	}
+	t->value[at] = value;
+	t->who[at] = who;
+}
 
 void ranking_begin(struct ranking *r, uint64_t reading)
 {
@@ -60,7 +79,8 @@ void ranking_end(struct ranking *r)
 
 /* ---- planning ---- */
 
-int ranking_counters(struct ranking *r, struct plan *p)
+/* Adds the counters of the table. 0, or -E2BIG while sampling. */
+static int ranking_counters(struct ranking *r, struct plan *p)
 {
 	for (uint32_t k = 0; k < r->n_values && !r->counter[k]; k++) {
 		const struct catalog_counter *row = catalog_find(r->source, r->key[k]);
@@ -87,7 +107,7 @@ void *ranking_new(struct source *s, struct plan *p, size_t size)
 
 void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late)
 {
-	uint32_t counter[RANKING_VALUES], instance = p->system_instance;
+	uint32_t counter[RANKING_VALUES], instance = p->system_instance, own;
 	struct pm_group g = { .source = (char *)r->source,
 			      .counter = counter,
 			      .n_counters = n_cells,
@@ -96,11 +116,14 @@ void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key
 
 	for (uint32_t i = 0; i < n_cells; i++)
 		counter[i] = (uint32_t)plan_counter(p, catalog_find(r->source, cell_key[i]));
-	if (!late)
-		ranking_counters(r, p);
-	r->unit.group = r->own_group = (uint32_t)plan_group(p, &g);
+	r->unit.group = own = (uint32_t)plan_group(p, &g);
 	r->unit.cpu = PM_NONE;
 	plan_add_unit(p, &r->unit);
+	for (; r; r = r->next) {
+		r->own_group = own;
+		if (!late)
+			ranking_counters(r, p);
+	}
 }
 
 /* ---- on the writer's thread ---- */
@@ -195,7 +218,8 @@ static bool take_page(struct ranking *r, uint64_t reading)
 	return true;
 }
 
-int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+/* The group of its table for a chunk. 1, or 0 without one, or -errno. */
+static int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
 {
 	const struct pm_chunk_group *own = NULL;
 	uint64_t times[2];
@@ -224,5 +248,14 @@ int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, st
 
 int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
 {
-	return ranking_take(s->data, p, c, out);
+	int n = 0;
+
+	for (struct ranking *r = s->data; r; r = r->next) {
+		int taken = ranking_take(r, p, c, out + n);
+
+		if (taken < 0)
+			return taken;
+		n += taken;
+	}
+	return n;
 }

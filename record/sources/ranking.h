@@ -8,7 +8,7 @@
 
 #include "record/plan/plan.h"
 
-enum { RANKING_VALUES = 16, RANKING_ROWS = 128 };
+enum { RANKING_VALUES = 16, RANKING_ROWS = 128, RANKING_TOP = 24 };
 
 /* What a source's own row begins with. */
 struct ranking_row {
@@ -27,7 +27,8 @@ struct ranking {
 	size_t row_size;
 	/* Adds the instance of a row that is new. Id or -errno. */
 	int64_t (*instance)(struct plan *p, const struct ranking_row *row);
-	uint32_t own_group; /* ranking_plan() made it */
+	struct ranking *next; /* another table of the same readings; NULL: none */
+	uint32_t own_group;   /* ranking_plan() made it */
 
 	pthread_mutex_t lock;
 	struct ranking_page *late; /* owned: those that wait for the writer, by reading; guarded by the lock */
@@ -41,7 +42,7 @@ struct ranking {
 	uint16_t status[2 + RANKING_VALUES * RANKING_ROWS];
 };
 
-/* Set the members before `own_group`, and the unit's `read`, first. */
+/* Set the members before `own_group`, and the unit's `read`, first. What is done to the first table is done to all. */
 void ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
 /* Makes source->data, `size` bytes of zeros; if the interval is too short for readings a refusal says so, and it
@@ -51,8 +52,15 @@ void *ranking_new(struct source *s, struct plan *p, size_t size);
  * is the number of the reading. Those of the table come with it, or with the first table (`late`). */
 void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);
 
-/* Adds the counters of the table, for one that comes with the group of another. 0, or -E2BIG while sampling. */
-int ranking_counters(struct ranking *r, struct plan *p);
+/* Those with the largest values, which come first; at most RANKING_TOP. */
+struct ranking_top {
+	uint32_t most, n;
+	void *who[RANKING_TOP];
+	uint64_t value[RANKING_TOP];
+};
+
+/* Takes `who` if its value is among the `most` largest. Values of 0 do not count; of equal ones the first does. */
+void ranking_offer(struct ranking_top *t, uint64_t value, void *who);
 
 /* Call these around filling the page of a reading; the writer waits meanwhile. */
 void ranking_begin(struct ranking *r, uint64_t reading);
@@ -60,7 +68,5 @@ void ranking_begin(struct ranking *r, uint64_t reading);
 void *ranking_add(struct ranking *r, uint32_t id);
 void ranking_end(struct ranking *r);
 
-/* On the writer's thread: the group of its table for a chunk. 1, or 0 without one, or -errno. */
-int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
-/* The same as source_ops->tables(), of a source whose data begin with their ranking. */
+/* source_ops->tables() of a source whose data begin with their ranking. */
 int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);

@@ -144,19 +144,16 @@ static int task_list_init(struct task_list *l, const struct root *root)
 	return 0;
 }
 
-static void close_file(struct task_list *l, int *fd)
+static void close_kept(int *fd, uint32_t *files)
 {
-	if (*fd < 0)
-		return;
-	close(*fd);
-	*fd = -1;
-	l->n_files--;
+	*files -= *fd >= 0;
+	fd_close(fd);
 }
 
 static void close_files(struct task_list *l, struct task *t)
 {
-	close_file(l, &t->fd);
-	close_file(l, &t->run_fd);
+	close_kept(&t->fd, &l->n_files);
+	close_kept(&t->run_fd, &l->n_files);
 }
 
 static void task_list_release(struct task_list *l)
@@ -220,10 +217,12 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	return 0;
 }
 
-/* Reads the file behind `fd`, which is *kept, or was opened (-1: could not be, errno says why): it stays open as
- * *kept while fewer than `most` files do, else it is closed. `text` ends with a NUL. 0, -ESRCH or -errno. */
-static int read_kept(int fd, int *kept, uint32_t *files, uint32_t most, char *text, size_t size)
+/* Reads a file below /proc, which is open as *kept, or -1. It stays open while fewer than `most` files do. `text` ends
+ * with a NUL. 0, -ESRCH or -errno. */
+static int read_kept(const struct task_list *l, const char *path, int *kept, uint32_t *files, uint32_t most,
+		     char *text, size_t size)
 {
+	int fd = *kept >= 0 ? *kept : openat(l->proc, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
 	int err = n < 0 ? -errno : n ? 0 : -ESRCH;
 
@@ -240,13 +239,9 @@ static int read_kept(int fd, int *kept, uint32_t *files, uint32_t most, char *te
 static int read_file(struct task_list *l, const struct task *t, const char *name, int *kept, char *text, size_t size)
 {
 	char path[32];
-	int fd = *kept;
 
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "%d/%s", (int)t->pid, name);
-		fd = openat(l->proc, path, O_RDONLY | O_CLOEXEC);
-	}
-	return read_kept(fd, kept, &l->n_files, l->files_most, text, size);
+	snprintf(path, sizeof(path), "%d/%s", (int)t->pid, name);
+	return read_kept(l, path, kept, &l->n_files, l->files_most, text, size);
 }
 
 /* Whether its only thread has not run since the previous reading, so that its stat is unchanged: this check costs a
@@ -383,6 +378,7 @@ static void take_exits(struct task_list *l)
 
 /* ---- all ---- */
 
+/* Of numbers, or of what begins with one. */
 static int by_number(const void *a, const void *b)
 {
 	const pid_t *x = a, *y = b;
@@ -473,8 +469,8 @@ static int task_list_read(struct task_list *l)
 
 /* ---- threads of processes with several, as /proc/PID/task shows them ---- */
 
-/* Only processes that have used CPU time since their threads were last looked at are looked at again, and no more often
- * than a small share of a CPU allows. */
+/* Only processes that have used CPU time since their threads were last looked at are looked at again, and no more
+ * often than a small share of a CPU allows. */
 
 enum { THREADS_MOST = 16384, THREAD_FILES = 4096 };
 #define SHARE       200 /* the share of time for examining threads: 0.5 % of a CPU */
@@ -495,7 +491,8 @@ struct thread {
 };
 
 struct thread_id {
-	pid_t tid, pid;
+	pid_t tid; /* first, for by_number() */
+	pid_t pid;
 };
 
 struct thread_list {
@@ -515,13 +512,9 @@ static int read_thread_file(const struct thread_list *l, const struct thread *t,
 			    uint32_t *files, uint32_t most, char *text, size_t size)
 {
 	char path[64];
-	int opened = *fd;
 
-	if (opened < 0) {
-		snprintf(path, sizeof(path), "%d/task/%d/%s", (int)t->pid, (int)t->tid, file);
-		opened = openat(l->tasks->proc, path, O_RDONLY | O_CLOEXEC);
-	}
-	return read_kept(opened, fd, files, most, text, size);
+	snprintf(path, sizeof(path), "%d/task/%d/%s", (int)t->pid, (int)t->tid, file);
+	return read_kept(l->tasks, path, fd, files, most, text, size);
 }
 
 static int read_use(struct thread_list *l, struct thread *t)
@@ -541,18 +534,9 @@ static int read_use(struct thread_list *l, struct thread *t)
 	return 0;
 }
 
-static void close_thread(struct thread_list *l, struct thread *t)
-{
-	if (t->fd < 0)
-		return;
-	close(t->fd);
-	t->fd = -1;
-	l->n_files--;
-}
-
 static void end_thread(struct thread_list *l, struct thread *t)
 {
-	close_thread(l, t);
+	close_kept(&t->fd, &l->n_files);
 	t->ended = true;
 	t->before = t->use;
 	t->looked = l->tasks->reading;
@@ -593,7 +577,7 @@ static void thread_list_init(struct thread_list *l, struct task_list *tasks)
 static void thread_list_release(struct thread_list *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
-		close_thread(l, &l->thread[i]);
+		close_kept(&l->thread[i].fd, &l->n_files);
 	free(l->thread);
 	free(l->other);
 	free(l->listed);
@@ -650,13 +634,6 @@ static int list_process(struct thread_list *l, pid_t pid)
 	return 0;
 }
 
-static int by_tid(const void *a, const void *b)
-{
-	const struct thread_id *x = a, *y = b;
-
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
-
 /* Lists the threads of processes that have used CPU time since. */
 static void list_threads(struct thread_list *l, uint64_t before_ns)
 {
@@ -679,7 +656,7 @@ static void list_threads(struct thread_list *l, uint64_t before_ns)
 		t->crowded = true;
 		l->tasks->missed++;
 	}
-	qsort(l->listed, l->n_listed, sizeof(*l->listed), by_tid);
+	qsort(l->listed, l->n_listed, sizeof(*l->listed), by_number);
 }
 
 /* What a thread that is seen for the first time had run before. */
@@ -701,7 +678,7 @@ static int read_thread(struct thread_list *l, struct thread *t, bool known)
 
 	/* Another one has its number now. */
 	if (known && (err || t->use < before)) {
-		close_thread(l, t);
+		close_kept(&t->fd, &l->n_files);
 		*t = (struct thread){ .pid = t->pid, .tid = t->tid, .fd = -1 };
 		known = false;
 		err = read_use(l, t);
@@ -728,7 +705,7 @@ static void pass_others(struct thread_list *l, uint32_t *k, pid_t before, struct
 		if (*n < THREADS_MOST)
 			now[(*n)++] = *old;
 		else
-			close_thread(l, old);
+			close_kept(&old->fd, &l->n_files);
 	}
 }
 
@@ -744,13 +721,13 @@ static void update_threads(struct thread_list *l)
 		pass_others(l, &k, t.tid, now, &n);
 		known = k < l->n && l->thread[k].tid == t.tid;
 		if (known && (l->thread[k].pid != t.pid || l->thread[k].ended)) {
-			close_thread(l, &l->thread[k++]);
+			close_kept(&l->thread[k++].fd, &l->n_files);
 			known = false;
 		}
 		if (known)
 			t = l->thread[k++];
 		if (n == THREADS_MOST || read_thread(l, &t, known))
-			close_thread(l, &t);
+			close_kept(&t.fd, &l->n_files);
 		else
 			now[n++] = t;
 	}
@@ -904,37 +881,15 @@ static void want_task(struct tasks *d, struct task *t)
 	m->wanted = d->list.reading;
 }
 
-/* Makes room among the n largest so far, of at most `most`, for a larger value. Its place, or -1. */
-static int top_place(uint64_t *value, int *n, int most, uint64_t v)
-{
-	int at = *n < most ? *n : most - 1;
-
-	if (!v || (*n == most && v <= value[at]))
-		return -1;
-	*n += *n < most;
-	for (; at && value[at - 1] < v; at--)
-		value[at] = value[at - 1];
-	value[at] = v;
-	return at;
-}
-
 /* Marks those with the largest values as wanted. */
 static void want_most(struct tasks *d, uint64_t (*of)(const struct task *t))
 {
-	struct task *top[TOP];
-	uint64_t value[TOP];
-	int n = 0;
+	struct ranking_top top = { .most = TOP };
 
-	for (uint32_t i = 0; i < d->list.n; i++) {
-		int at = top_place(value, &n, TOP, of(&d->list.task[i]));
-
-		if (at < 0)
-			continue;
-		memmove(&top[at + 1], &top[at], (size_t)(n - 1 - at) * sizeof(*top));
-		top[at] = &d->list.task[i];
-	}
-	for (int i = 0; i < n; i++)
-		want_task(d, top[i]);
+	for (uint32_t i = 0; i < d->list.n; i++)
+		ranking_offer(&top, of(&d->list.task[i]), &d->list.task[i]);
+	for (uint32_t i = 0; i < top.n; i++)
+		want_task(d, top.who[i]);
 }
 
 static void want_thread(struct tasks *d, struct thread *t)
@@ -960,23 +915,17 @@ static void want_thread(struct tasks *d, struct thread *t)
 
 static void want_threads(struct tasks *d)
 {
-	struct thread *top[TOP_THREADS];
-	uint64_t value[TOP_THREADS];
-	int n = 0;
+	struct ranking_top top = { .most = TOP_THREADS };
 
 	for (uint32_t i = 0; i < d->threads.n; i++) {
-		const struct thread *t = &d->threads.thread[i];
+		struct thread *t = &d->threads.thread[i];
 		uint64_t run = t->looked == d->list.reading ? (t->use - t->before) / STEP_US : 0;
-		/* A recording has rows of threads from its first snapshot on, whichever ran at that moment. */
-		int at = top_place(value, &n, TOP_THREADS, d->list.reading <= 2 ? t->use : run);
 
-		if (at < 0)
-			continue;
-		memmove(&top[at + 1], &top[at], (size_t)(n - 1 - at) * sizeof(*top));
-		top[at] = &d->threads.thread[i];
+		/* A recording has rows of threads from its first snapshot on, whichever ran at that moment. */
+		ranking_offer(&top, d->list.reading <= 2 ? t->use : run, t);
 	}
-	for (int i = 0; i < n; i++)
-		want_thread(d, top[i]);
+	for (uint32_t i = 0; i < top.n; i++)
+		want_thread(d, top.who[i]);
 }
 
 static void want_brief(struct tasks *d)
@@ -1257,13 +1206,13 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 					      .n_values = 1,
 					      .row_size = sizeof(struct row),
 					      .instance = new_instance };
-	ranking_init(&d->ranking);
 	err = task_list_init(&d->list, p->root);
 	if (!err && p->options->sample.tasks == TASKS_THREADS) {
 		d->list.threads = &d->threads;
 		thread_list_init(&d->threads, &d->list);
-		ranking_init(&d->thread_ranking);
+		d->ranking.next = &d->thread_ranking;
 	}
+	ranking_init(&d->ranking);
 	if (err)
 		return plan_refused(p, pm_reason_errno(err), pm_remark(0), pm_remark(PM_REMARK_FILE, "/proc"));
 	if (d->list.exits < 0 && !p->root->emulated)
@@ -1280,31 +1229,15 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 						      pm_remark(PM_REMARK_FILE, "/proc")) :
 					 err;
 	ranking_plan(&d->ranking, p, cell_key, CELLS, false);
-	d->thread_ranking.own_group = d->ranking.own_group;
-	if (d->list.threads)
-		ranking_counters(&d->thread_ranking, p);
 	return 0;
-}
-
-static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
-{
-	struct tasks *d = s->data;
-	int n = ranking_take(&d->ranking, p, c, out), more;
-
-	if (n < 0 || !d->list.threads)
-		return n;
-	more = ranking_take(&d->thread_ranking, p, c, out + n);
-	return more < 0 ? more : n + more;
 }
 
 static void tasks_release(struct source *s)
 {
 	struct tasks *d = s->data;
 
-	if (d->list.threads) {
+	if (d->list.threads)
 		thread_list_release(&d->threads);
-		ranking_release(&d->thread_ranking);
-	}
 	task_list_release(&d->list);
 	ranking_release(&d->ranking);
 }
@@ -1313,6 +1246,6 @@ const struct source_ops source_tasks = {
 	.name = "tasks",
 	.help = "the processes that use the most CPU, memory and storage (/proc/PID, taskstats)",
 	.plan = tasks_plan,
-	.tables = tasks_tables,
+	.tables = ranking_tables,
 	.release = tasks_release,
 };

@@ -2,8 +2,7 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
-#include "format/model.h"
-#include "record/sources/cgroup_list.h"
+#include "record/sources/source_cgroups.c"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
 
