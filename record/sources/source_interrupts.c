@@ -19,8 +19,6 @@ struct row {
 	char *text;       /* owned: the text after the numbers */
 	bool system;      /* one number for the whole machine, kept in the slot of the first CPU */
 	bool part;        /* counts interrupts that another row counts, too */
-	bool present;     /* in the text that was read last */
-	uint32_t seen;    /* generation of the last text that had it */
 	uint32_t counter; /* id; 0: none of its cells has a column */
 };
 
@@ -28,10 +26,12 @@ struct interrupts {
 	struct textsource text; /* first; slots: the totals of CPUs, then rows */
 	struct source *source;
 	struct row *row; /* owned, n_rows */
-	uint32_t n_rows, n_present, generation;
-	uint32_t total; /* id of that counter */
-	bool *shown;    /* owned, n_shown, one per slot: the cell has a column */
+	uint32_t n_rows;
+	uint32_t total;   /* id of that counter */
+	bool *shown;      /* owned, n_shown, one per slot: the cell has a column */
+	uint64_t *before; /* owned, likewise: its number in the text before */
 	uint32_t n_shown;
+	bool fresh;        /* the text has something that has no column yet */
 	uint64_t grown_ns; /* when update() last added cells */
 	bool learning;     /* not sampling yet: nothing to request */
 };
@@ -61,132 +61,66 @@ static uint64_t gone_up(uint64_t before, uint64_t now)
 	return FELL;
 }
 
-/* CPUs without a column are offline; when they come back they have kept their numbers. */
-static void apply_head(struct interrupts *d)
+static void notice(struct textsource *t, const struct textcursor *c, uint32_t tag)
+{
+	((struct interrupts *)t)->fresh |= tag == TEXTFILE_UNKNOWN;
+}
+
+/* Adds what the cells of a row have counted to the totals. CPUs without a column are offline; when they come back they
+ * have kept their numbers. A row that has gone counts from 0 if it comes back. */
+static void take_row(struct interrupts *d, uint32_t r, uint32_t online)
 {
 	struct textsource *t = &d->text;
-	uint32_t at = 0;
+	const uint32_t first = row_slot(d, r, 0);
+	uint64_t *value = &t->value[first], *before = &d->before[first], *total = t->value;
 
-	for (uint32_t i = 0; i < t->n_cpus; i++) {
-		uint16_t status = PM_REASON_OFFLINE;
-
-		while (at < t->n_columns && (t->column[at] < i || t->column[at] == UINT32_MAX))
-			at++;
-		if (at < t->n_columns && t->column[at] == i)
-			status = PM_OK;
-		t->status[i] = status;
-		for (uint32_t r = 0; r < d->n_rows; r++)
-			if (!d->row[r].system && d->row[r].present)
-				t->status[row_slot(d, r, i)] = status;
+	if (t->status[first + online] == PM_REASON_GONE) {
+		memset(value, 0, t->n_cpus * sizeof(*value));
+		memset(before, 0, t->n_cpus * sizeof(*before));
+		return;
 	}
-}
-
-/* The row exists after all: those of its cells count whose CPU is online. */
-static void row_appears(struct interrupts *d, uint32_t r)
-{
-	struct textsource *t = &d->text;
-
-	d->row[r].present = true;
-	d->n_present++;
-	for (uint32_t i = 0; i < t->n_cpus; i++)
-		t->status[row_slot(d, r, i)] = d->row[r].system ? PM_OK : t->status[i];
-}
-
-static void row_vanishes(struct interrupts *d, uint32_t r)
-{
-	d->row[r].present = false;
-	d->n_present--;
-	for (uint32_t i = 0; i < d->text.n_cpus; i++)
-		d->text.status[row_slot(d, r, i)] = PM_REASON_GONE;
-	/* If it comes back it counts from 0. */
-	memset(&d->text.value[row_slot(d, r, 0)], 0, d->text.n_cpus * sizeof(uint64_t));
-}
-
-static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
-{
-	struct textsource *t = &d->text;
-	uint64_t *value = &t->value[row_slot(d, r, 0)];
-	uint64_t *total = t->value;
-	const bool *shown = &d->shown[row_slot(d, r, 0)];
-	bool fresh = false, there = true;
-	uint64_t v = 0;
-
-	for (uint32_t k = 0; k < t->n_columns; k++) {
-		uint32_t i = t->column[k];
-
-		there = there && textcursor_u64(c, &v);
-		if (i == UINT32_MAX)
-			continue;
-		if (!there) {
-			t->status[row_slot(d, r, i)] = PM_REASON_FORMAT;
-			t->head_len = 0; /* the next read sets every cell's status again */
-		}
-		if (!there || v == value[i])
+	for (uint32_t i = 0; i < t->n_cpus; i++) {
+		if (t->status[first + i] == PM_REASON_GONE)
+			t->status[first + i] = PM_REASON_OFFLINE;
+		if (value[i] == before[i])
 			continue;
 		if (!d->row[r].part) {
-			uint64_t up = gone_up(value[i], v);
+			uint64_t up = gone_up(before[i], value[i]);
 
 			total[i] = up == FELL ? total[i] | FELL : total[i] + up;
 		}
-		value[i] = v;
-		fresh |= !shown[i] && t->planned[i];
+		before[i] = value[i];
+		d->fresh |= !d->shown[first + i] && t->planned[i];
 	}
-	return fresh;
-}
-
-/* A total starts again, visibly, with a cell of it. */
-static void restart_totals(struct textsource *t)
-{
-	uint64_t *total = t->value;
-
-	for (uint32_t i = 0; i < t->n_cpus; i++)
-		total[i] = total[i] & FELL ? 0 : total[i];
-}
-
-static bool read_system_row(struct interrupts *d, struct textcursor *c, uint32_t r)
-{
-	uint32_t slot = row_slot(d, r, 0);
-	uint64_t *value = &d->text.value[slot];
-
-	d->text.status[slot] = textcursor_u64(c, value) ? PM_OK : PM_REASON_FORMAT;
-	return *value && !d->shown[slot];
 }
 
 static int interrupts_refresh(struct textsource *t)
 {
 	struct interrupts *d = (struct interrupts *)t;
-	bool changed, fresh = false;
-	uint32_t tag, seen = 0;
-	struct textcursor c;
+	uint32_t online = 0;
 	int err;
 
-	err = textfile_read(&t->file);
+	d->fresh = false;
+	err = textsource_refresh(t);
 	if (err == -EFBIG)
 		want_update(d);
 	if (err)
 		return err;
-	err = textsource_begin(t, &c, &changed);
-	if (err)
-		return err;
-	if (changed)
-		apply_head(d);
-	d->generation++;
-	while (textfile_next(&t->file, &c, &tag)) {
-		if (tag >= TEXTFILE_IGNORED) {
-			fresh |= tag == TEXTFILE_UNKNOWN;
-			continue;
-		}
-		if (!d->row[tag].present)
-			row_appears(d, tag);
-		d->row[tag].seen = d->generation;
-		seen++;
-		fresh |= d->row[tag].system ? read_system_row(d, &c, tag) : read_row(d, &c, tag);
+	for (uint32_t k = 0; k < t->n_columns; k++)
+		if (t->column[k] != UINT32_MAX)
+			t->status[online = t->column[k]] = PM_OK;
+	for (uint32_t r = 0; r < d->n_rows; r++) {
+		uint32_t slot = row_slot(d, r, 0);
+
+		if (d->row[r].system)
+			d->fresh |= t->value[slot] && !d->shown[slot];
+		else
+			take_row(d, r, online);
 	}
-	for (uint32_t r = 0; r < d->n_rows && seen < d->n_present; r++)
-		if (d->row[r].present && d->row[r].seen != d->generation)
-			row_vanishes(d, r);
-	restart_totals(t);
-	if (fresh)
+	/* A total starts again, visibly, with a cell of it. */
+	for (uint32_t i = 0; i < t->n_cpus; i++)
+		t->value[i] = t->value[i] & FELL ? 0 : t->value[i];
+	if (d->fresh)
 		want_update(d);
 	return 0;
 }
@@ -253,7 +187,9 @@ static void add_row(struct interrupts *d, struct textcursor *c)
 	}
 	*row = (struct row){ .name = memory_text(name), .text = squeezed(rest, len), .part = is_part(d, name) };
 	row->system = is_system_row(d, row, numbers);
-	textfile_add(&d->text.file, c->label, c->label_len, d->n_rows++);
+	textfile_add(&d->text.file, c->label, c->label_len,
+		     row->system ? TEXTFILE_SINGLE + row_slot(d, d->n_rows, 0) : d->n_rows);
+	d->n_rows++;
 }
 
 /* Adds all unknown rows of the text, and room for their cells. */
@@ -261,22 +197,22 @@ static int learn_rows(struct interrupts *d)
 {
 	uint32_t tag;
 	struct textcursor c;
-	bool changed;
 	int err;
 
 	err = textfile_grow(&d->text.file);
 	if (err)
 		return err;
-	err = textsource_begin(&d->text, &c, &changed);
-	/* Let refresh() see a new head line, because what it does with one is still to be done. */
-	d->text.head_len = 0;
+	err = textsource_begin(&d->text, &c);
 	while (!err && textfile_next(&d->text.file, &c, &tag))
 		if (tag == TEXTFILE_UNKNOWN)
 			add_row(d, &c);
 	textsource_resize(&d->text, (d->n_rows + 1) * d->text.n_cpus);
 	d->shown = memory_resize(d->shown, d->text.n, sizeof(*d->shown));
-	for (; d->n_shown < d->text.n; d->n_shown++)
+	d->before = memory_resize(d->before, d->text.n, sizeof(*d->before));
+	for (; d->n_shown < d->text.n; d->n_shown++) {
 		d->shown[d->n_shown] = false;
+		d->before[d->n_shown] = 0;
+	}
 	return err;
 }
 
@@ -351,6 +287,12 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 	if (!d)
 		return 0;
 	textsource_cpus(&d->text, p, 0);
+	d->text.headed = true;
+	d->text.n_single = d->text.step = d->text.n_cpus;
+	d->text.absent_single = PM_REASON_OFFLINE;
+	d->text.absent_row = PM_REASON_GONE;
+	d->text.absent_number = PM_REASON_FORMAT;
+	d->text.notice = notice;
 	d->text.refresh = interrupts_refresh;
 	d->source = s;
 	s->restless = true;
@@ -395,6 +337,7 @@ static void interrupts_release(struct source *s)
 	}
 	free(d->row);
 	free(d->shown);
+	free(d->before);
 	textsource_release(s);
 }
 

@@ -175,13 +175,12 @@ static bool learn_softirqs(struct textsource *t, struct plan *p)
 	size_t n;
 	const struct catalog_counter *row = catalog_source("softirqs", &n);
 	struct textcursor c;
-	bool changed;
 	int err;
 
 	textsource_cpus(t, p, 0);
 	t->headed = true;
 	t->step = t->n_cpus;
-	err = textsource_begin(t, &c, &changed);
+	err = textsource_begin(t, &c);
 	while (!err && textcursor_line(&c)) {
 		char part[32], shown[32];
 

@@ -261,7 +261,8 @@ static void take_row(struct textsource *t, struct textcursor *c, uint32_t row)
 		bool there = textcursor_u64(c, &v);
 		uint32_t slot = first + t->column[k];
 
-		if (!there) {
+		/* Below a head all that is no number is a text behind them. */
+		if (!there && !t->headed) {
 			c->at += strspn(c->at, " \t");
 			c->at = word_end(c->at);
 		}
@@ -277,7 +278,6 @@ static void take_row(struct textsource *t, struct textcursor *c, uint32_t row)
 int textsource_refresh(struct textsource *t)
 {
 	struct textcursor c;
-	bool changed;
 	uint32_t tag;
 	int err = textfile_read(&t->file);
 
@@ -285,7 +285,7 @@ int textsource_refresh(struct textsource *t)
 	if (!err && !t->file.len && t->absent_row != PM_REASON_GONE)
 		err = -ENODATA;
 	if (!err && t->headed)
-		err = textsource_begin(t, &c, &changed);
+		err = textsource_begin(t, &c);
 	if (err)
 		return err;
 	if (!t->headed)
@@ -473,13 +473,12 @@ static int learn_head(struct textsource *t, const char *p, const char *end)
 	return t->n_columns ? 0 : -EINVAL;
 }
 
-int textsource_begin(struct textsource *t, struct textcursor *c, bool *changed)
+int textsource_begin(struct textsource *t, struct textcursor *c)
 {
 	const char *end;
 	size_t len;
 	int err;
 
-	*changed = false;
 	*c = textfile_begin(&t->file);
 	if (!textcursor_line(c))
 		return -EINVAL;
@@ -489,7 +488,6 @@ int textsource_begin(struct textsource *t, struct textcursor *c, bool *changed)
 	len = (size_t)(end - c->label);
 	if (len == t->head_len && !memcmp(c->label, t->head, len))
 		return 0;
-	*changed = true;
 	t->head_len = 0;
 	err = learn_head(t, c->label, end);
 	/* A line that is too long to be kept is parsed again each time: slow, not wrong. */
