@@ -42,7 +42,8 @@ struct ranking {
 	uint16_t status[2 + RANKING_VALUES * RANKING_ROWS];
 };
 
-/* Set the members before `own_group`, and the unit's `read`, first. What is done to the first table is done to all. */
+/* Set the members before `own_group`, and the unit's `read`, first. What is done to the first table is done to
+ * all. */
 void ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
 /* Makes source->data, `size` bytes of zeros; if the interval is too short for readings a refusal says so, and it

@@ -1,6 +1,6 @@
 /* Which cgroups used most CPU and memory, read and wrote most, and what they waited for: those of version 2, as their
- * files show them at a reading (Documentation/admin-guide/cgroup-v2.rst). A cgroup enters the table once it matters, and
- * leaves it when it is gone, or when others need the place. */
+ * files show them at a reading (Documentation/admin-guide/cgroup-v2.rst). A cgroup enters the table once it matters,
+ * and leaves it when it is gone, or when others need the place. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -299,8 +299,8 @@ static void cgroup_list_rest(struct cgroup_list *l, struct cgroup *c)
 		close_files(c, CGROUP_CPU_STAT + 1);
 }
 
-/* Reads the CPU time of each, and the rest for those that used much since and those in the table. Allocates nothing. A
- * cgroup that has gone leaves its place free. 0 or -errno. */
+/* Reads the CPU time of each, and the rest for those that used much since and those in the table. Allocates nothing.
+ * A cgroup that has gone leaves its place free. 0 or -errno. */
 static int cgroup_list_read(struct cgroup_list *l)
 {
 	l->reading++;

@@ -66,8 +66,8 @@ static void notice(struct textsource *t, const struct textcursor *c, uint32_t ta
 	((struct interrupts *)t)->fresh |= tag == TEXTFILE_UNKNOWN;
 }
 
-/* Adds what the cells of a row have counted to the totals. CPUs without a column are offline; when they come back they
- * have kept their numbers. A row that has gone counts from 0 if it comes back. */
+/* Adds what the cells of a row have counted to the totals. CPUs without a column are offline; when they come back
+ * they have kept their numbers. A row that has gone counts from 0 if it comes back. */
 static void take_row(struct interrupts *d, uint32_t r, uint32_t online)
 {
 	struct textsource *t = &d->text;

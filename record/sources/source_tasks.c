@@ -217,8 +217,8 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	return 0;
 }
 
-/* Reads a file below /proc, which is open as *kept, or -1. It stays open while fewer than `most` files do. `text` ends
- * with a NUL. 0, -ESRCH or -errno. */
+/* Reads a file below /proc, which is open as *kept; -1: it has to be opened. It stays open while fewer than `most`
+ * files do. `text` ends with a NUL. 0, -ESRCH or -errno. */
 static int read_kept(const struct task_list *l, const char *path, int *kept, uint32_t *files, uint32_t most,
 		     char *text, size_t size)
 {
@@ -238,9 +238,10 @@ static int read_kept(const struct task_list *l, const char *path, int *kept, uin
 
 static int read_file(struct task_list *l, const struct task *t, const char *name, int *kept, char *text, size_t size)
 {
-	char path[32];
+	char path[32] = "";
 
-	snprintf(path, sizeof(path), "%d/%s", (int)t->pid, name);
+	if (*kept < 0)
+		snprintf(path, sizeof(path), "%d/%s", (int)t->pid, name);
 	return read_kept(l, path, kept, &l->n_files, l->files_most, text, size);
 }
 
@@ -511,9 +512,10 @@ struct thread_list {
 static int read_thread_file(const struct thread_list *l, const struct thread *t, const char *file, int *fd,
 			    uint32_t *files, uint32_t most, char *text, size_t size)
 {
-	char path[64];
+	char path[64] = "";
 
-	snprintf(path, sizeof(path), "%d/task/%d/%s", (int)t->pid, (int)t->tid, file);
+	if (*fd < 0)
+		snprintf(path, sizeof(path), "%d/task/%d/%s", (int)t->pid, (int)t->tid, file);
 	return read_kept(l->tasks, path, fd, files, most, text, size);
 }
 

@@ -157,8 +157,8 @@ void textsource_cpus(struct textsource *t, const struct plan *p, uint32_t n_colu
 uint32_t textsource_index(const struct textsource *t, uint32_t cpu);
 /* CPU number of a label like "cpu12"; false for other labels. */
 bool textcursor_cpu(const struct textcursor *c, uint32_t *cpu);
-/* Sets the cursor before what was read last, and takes its head, which column[] follows. 0, or -EINVAL for another line.
- * Allocates nothing. */
+/* Sets the cursor before what was read last, and takes its head, which column[] follows. 0, or -EINVAL for another
+ * line. Allocates nothing. */
 int textsource_begin(struct textsource *t, struct textcursor *c);
 /* Adds one group with the cells so far and those of the CPUs of the plan for each id. Only for plan(). */
 void textsource_plan(struct textsource *t, struct plan *p);
