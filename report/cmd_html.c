@@ -1618,23 +1618,20 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 	buf_addstr(out, "</tbody></table></div>\n");
 }
 
-static int compare(struct diff_options *o, struct buf *out, struct buf *counts, struct error *e)
+static int compare(struct diff *d, struct buf *out, struct buf *counts, struct error *e)
 {
-	SCOPED(diff_recordings_release) struct diff_recordings recordings = { 0 };
-	SCOPED(diff_data_release) struct diff_data data = { 0 };
-	SCOPED(diff_results_release) struct diff_results results = { 0 };
 	bool meaningless;
-	int err = diff_find(&recordings, o, e);
+	int err = diff_find(d, e);
 
-	meaningless = recordings.environment.meaningless;
+	meaningless = d->recordings.environment.meaningless;
 	if (!err && !meaningless)
-		err = diff_collect(&data, &recordings, o, e);
+		err = diff_collect(d, e);
 	if (err)
 		return err;
-	put_differences(out, &recordings.environment);
+	put_differences(out, &d->recordings.environment);
 	if (!meaningless) {
-		diff_judge(&results, &data, &recordings, o);
-		put_results(out, &results, counts);
+		diff_judge(d);
+		put_results(out, &d->results, counts);
 	}
 	memory_whole(out);
 	return 0;
@@ -1643,21 +1640,21 @@ static int compare(struct diff_options *o, struct buf *out, struct buf *counts, 
 /* Of both recordings of a page, in these files; or why there is no verdict. */
 static void find_verdicts(struct html_page *p, const struct spool *source, const struct selection *selection)
 {
-	struct diff_options o = DIFF_OPTIONS_INIT;
+	struct diff d = DIFF_INIT;
 	struct error e = { 0 };
 	int err = 0;
 
 	for (int s = 0; s < DIFF_SIDES; s++)
-		options_append(&o.path[s], (char *)(uintptr_t)source[s].path);
+		options_append(&d.o.path[s], (char *)(uintptr_t)source[s].path);
 	for (size_t i = 0; i < selection->n && !err; i++)
-		err = selection_add(&o.selection, selection->word[i].verb, selection->word[i].word, &e);
-	o.selection.has_show = selection->has_show;
+		err = selection_add(&d.o.selection, selection->word[i].verb, selection->word[i].word, &e);
+	d.o.selection.has_show = selection->has_show;
 	if (!err)
-		err = compare(&o, &p->verdicts, &p->counts, &e);
+		err = compare(&d, &p->verdicts, &p->counts, &e);
 	/* The page is useful without verdicts: it says why there are none. */
 	if (err)
 		html_put(&p->verdicts, "<p>No verdicts: %s.</p>\n", e.text[0] ? e.text : strerror(-err));
-	diff_options_release(&o);
+	diff_release(&d);
 }
 
 /* ---- parts by name ---- */

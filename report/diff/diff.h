@@ -1,11 +1,4 @@
-/*
- * Comparing two sets of recordings, for `pmrep diff` and pages of two recordings:
- *
- *   diff_recordings   which they are, and their facts, runs and order
- *   diff_collect      a number per run for every metric and place
- *   diff_judge        verdicts (verdict.h), in order
- *   diff_print        what people and programs read
- */
+/* Comparing two sets of recordings, for `pmrep diff` and pages of two recordings. */
 #pragma once
 
 #include <math.h>
@@ -49,10 +42,7 @@ struct diff_options {
 	enum diff_format format;
 	bool force, rate, all, pairs;
 };
-
 extern const struct options_spec diff_spec;
-#define DIFF_OPTIONS_INIT ((struct diff_options){ .margin = NAN, .run_sd = NAN, .alpha = 0.05 })
-void diff_options_release(struct diff_options *o);
 
 /* ---- recordings ---- */
 
@@ -144,14 +134,6 @@ struct diff_recordings {
 	uint32_t boots_shared;      /* of both */
 };
 
-/*
- * Finds the recordings of both sides, files or those of folders, and their facts, runs and events, without decoding.
- * 0, or -errno with a text that names the unreadable path: -EINVAL where the command line makes no sense, or a
- * recording occurs twice, because it is not independent of itself. Oddities become notes of the recording.
- */
-int diff_find(struct diff_recordings *r, const struct diff_options *o, struct error *e);
-void diff_recordings_release(struct diff_recordings *r);
-
 /* ---- series ---- */
 
 struct diff_value {
@@ -179,14 +161,6 @@ struct diff_data {
 	struct names names; /* "metric\nunit\nplace" -> number, while they are collected */
 };
 
-/*
- * Reads all recordings. Counters give ratios of sums, levels their mean over time. If there are few
- * runs, a second pass finds how the numbers vary within them. 0 or -errno; release the data in both cases.
- * Damage is noted in the recordings, and in the options which words name something.
- */
-int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, struct error *e);
-void diff_data_release(struct diff_data *d);
-
 /* ---- results ---- */
 
 struct diff_result {
@@ -208,9 +182,6 @@ struct diff_results {
 	bool failed, inconclusive;        /* for the exit code */
 };
 
-void diff_judge(struct diff_results *out, const struct diff_data *d, const struct diff_recordings *r,
-		const struct diff_options *o);
-void diff_results_release(struct diff_results *r);
 /* Whether nothing was decided. */
 static inline bool diff_open(const struct diff_result *x)
 {
@@ -224,18 +195,28 @@ static inline const char *diff_unit(const struct diff_result *x)
 	return x->rules.by_session ? "boots" : "runs";
 }
 
-/* ---- output ---- */
+/* ---- the comparison ---- */
 
-struct diff_report {
-	const struct diff_options *o;
-	const struct diff_recordings *recordings;
-	const struct diff_results *results;
-	const char *failures; /* lines on runs that failed; NULL: none */
-	int status;           /* exit code */
-	unsigned width;       /* of the terminal; 0: none */
-	bool colors;
-	bool utf8; /* of the terminal */
+struct diff {
+	struct diff_options o; /* first: the rows of the options fill it */
+	struct diff_recordings recordings;
+	struct diff_data data;
+	struct diff_results results;
 };
+#define DIFF_INIT ((struct diff){ .o = { .margin = NAN, .run_sd = NAN, .alpha = 0.05 } })
 
-/* In the format of the options. */
-void diff_print(const struct diff_report *x, struct buf *out);
+/*
+ * Finds the recordings of both sides, files or those of folders, and their facts, runs and events, without decoding.
+ * 0, or -errno with a text that names the unreadable path: -EINVAL where the command line makes no sense, or a
+ * recording occurs twice, because it is not independent of itself. Oddities become notes of the recording.
+ */
+int diff_find(struct diff *d, struct error *e);
+/*
+ * Reads all recordings. Counters give ratios of sums, levels their mean over time. If there are few
+ * runs, a second pass finds how the numbers vary within them. 0 or -errno. Damage is noted in the recordings, and in
+ * the options which words name something.
+ */
+int diff_collect(struct diff *d, struct error *e);
+void diff_judge(struct diff *d);
+/* The options, too. */
+void diff_release(struct diff *d);

@@ -6,7 +6,7 @@
 static void words_become(const char *const *in, const char *const *out)
 {
 	struct options_common common = { 0 };
-	struct diff_options o = DIFF_OPTIONS_INIT;
+	struct diff d = DIFF_INIT;
 	struct error e = { 0 };
 	char *argv[16];
 	int n = 0, r;
@@ -15,12 +15,12 @@ static void words_become(const char *const *in, const char *const *out)
 		argv[n] = (char *)in[n];
 		n++;
 	}
-	r = options_parse(&diff_spec, n, argv, &o, &common, &e);
+	r = options_parse(&diff_spec, n, argv, &d, &common, &e);
 	assert_int_equal(r, out ? 0 : -EINVAL);
 	for (n = 0; out && out[n + 1] && common.said[n]; n++)
 		assert_string_equal(common.said[n], out[n + 1]);
 	assert_true(!out || (!out[n + 1] && !common.said[n]));
-	diff_options_release(&o);
+	diff_release(&d);
 	options_common_release(&common);
 }
 #define WORDS(...) ((const char *const[]){ "diff", __VA_ARGS__, NULL })
