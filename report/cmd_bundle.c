@@ -100,7 +100,7 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 	if (!err)
 		err = spool_open(&in, j->copy.files.path[0], SPOOL_PLAIN, e);
 	if (!err && *redact)
-		err = redact_look_spool(*redact, &in, e);
+		err = redact_look(*redact, &in, e);
 	b->redact = *redact;
 	if (!err)
 		err = bundle_make(b, &in, e);

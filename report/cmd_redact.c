@@ -94,23 +94,21 @@ static void tell_count(struct buf *line, uint64_t n, const char *thing, const ch
 		buf_printf(line, ", %llu %s%s %s", (unsigned long long)n, thing, plural(n), done);
 }
 
-static void tell(const char *path, const struct rewrite_result *result, const struct redact_counts *before,
-		 const struct redact_counts *after)
+static void tell(const char *path, const struct rewrite_result *result, struct redact_counts n)
 {
 	SCOPED(buf_release) struct buf line = BUF_INIT;
 
 	buf_printf(&line, "%s: %llu snapshot%s", path, (unsigned long long)result->snapshots_out,
 		   plural(result->snapshots_out));
-	tell_count(&line, after->dropped - before->dropped, "field", "dropped");
-	tell_count(&line, after->pseudonyms - before->pseudonyms, "name", "replaced");
-	tell_count(&line, after->scrubbed - before->scrubbed, "text", "cleaned");
+	tell_count(&line, n.dropped, "field", "dropped");
+	tell_count(&line, n.pseudonyms, "name", "replaced");
+	tell_count(&line, n.scrubbed, "text", "cleaned");
 	cmd_complain(spec.name, "%s", buf_str(&line));
 }
 
 static int redact_one(struct redact_job *j, const char *file, struct error *e)
 {
 	struct rewrite_rules rules = { .history = "redacted" };
-	struct redact_counts before = redact_counts(j->redact), after;
 	struct rewrite_result result;
 	SCOPED(buf_release) struct buf path = BUF_INIT;
 	struct outfile out = { .fd = -1 };
@@ -118,20 +116,20 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	int err = spool_open(&in, file, SPOOL_TWICE, e);
 
 	if (!err)
-		err = redact_look_spool(j->redact, &in, e);
+		err = redact_look(j->redact, &in, e);
 	name_output(j, &path);
 	if (!err)
 		err = outfile_open(&out, buf_str(&path), j->copy.overwrite | OUTFILE_BINARY, j->copy.files.path,
 				   (size_t)j->copy.files.n, e);
+	redact_rules(j->redact, &rules);
 	if (!err)
-		err = redact_copy(j->redact, &in, &rules, outfile_write, &out, &result, e);
+		err = rewrite_all(&rules, 1, rewrite_spool, &in, outfile_write, &out, &result, e);
 	/* Write the map first: without it even its owner could not interpret the pseudonyms. */
 	if (!err)
 		err = redact_save(j->redact, e);
 	err = outfile_end(&out, err, e);
 	if (!err) {
-		after = redact_counts(j->redact);
-		tell(buf_str(&path), &result, &before, &after);
+		tell(buf_str(&path), &result, redact_counts(j->redact));
 		j->damaged |= cmd_copied(spec.name, file, &result) != EXIT_GOOD;
 	}
 	return err;

@@ -32,14 +32,6 @@ static const struct options_spec spec = {
 	.brief = brief,
 };
 
-static int open_repaired(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
-{
-	struct repair *p = ctx;
-
-	*name = p->in.name;
-	return spool_reader(reader, &p->in, e);
-}
-
 static int run(void *input, const struct options_common *common)
 {
 	struct repair *p = input;
@@ -65,7 +57,7 @@ static int run(void *input, const struct options_common *common)
 	if (!err)
 		err = cmd_copy_open(&p->copy, OUTFILE_PRIVATE, &out, &e);
 	if (!err)
-		err = rewrite_all(&rules, 1, open_repaired, p, outfile_write, &out, &r, &e);
+		err = rewrite_all(&rules, 1, rewrite_spool, &p->in, outfile_write, &out, &r, &e);
 	if (outfile_end(&out, err, &e))
 		return cmd_fail(spec.name, &e);
 	cmd_complain(spec.name, "%llu snapshot%s, %llu byte%s; %s", (unsigned long long)r.snapshots_out,

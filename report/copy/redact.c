@@ -1,20 +1,162 @@
 /* What identifies a machine, a person or a time. A first pass collects names and texts, so that they are found
- * wherever else they occur; a rule for each field then keeps, cleans or drops it, or puts a pseudonym there. */
+ * wherever else they occur; a rule for each field then keeps, cleans or drops it, or puts a pseudonym there. A map
+ * remembers pseudonyms and shifts, in a file that gives two redactions the same and can undo them. */
+#include "report/copy/redact.h"
+
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "common/catalog/catalog.h"
 #include "common/event/event.h"
+#include "common/json.h"
+#include "common/memory.h"
 #include "common/metric/metric.h"
+#include "common/names.h"
 #include "common/parse.h"
-#include "report/copy/redact_private.h"
 #include "report/input/input.h"
+#include "report/input/outfile.h"
 
-/* ---- made and freed ---- */
+/* ---- strings to be found again, in any case of letters ---- */
+
+#define SECRET_MAX 65535 /* bytes; of a longer one these are found */
+
+struct secret {
+	char *instead; /* owned */
+	bool word;     /* found only where no letter or digit is beside it */
+};
+
+struct secrets {
+	struct secret *row; /* owned */
+	uint32_t n;
+	struct names known;         /* places by text, in lower case */
+	unsigned char starts[8192]; /* a bit for the hash of the first bytes of each */
+	bool has_length[SECRET_MAX + 1];
+	size_t longest;
+};
+
+static void secrets_release(struct secrets *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		free(s->row[i].instead);
+	free(s->row);
+	names_release(&s->known);
+	*s = (struct secrets){ 0 };
+}
+
+static unsigned char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : (unsigned char)c;
+}
+
+/* Makes letters small, in place. */
+static char *lowered(char *text)
+{
+	for (char *c = text; *c; c++)
+		*c = (char)lower(*c);
+	return text;
+}
+
+/* The shortest part of a secret by which it is looked for. */
+#define START 3
+
+static size_t start_bit(const char *text)
+{
+	uint32_t v = (uint32_t)lower(text[0]) << 16 | (uint32_t)lower(text[1]) << 8 | lower(text[2]);
+
+	return v * 2654435761u >> 16;
+}
+
+/* Shorter than three bytes: not added. A known text keeps its replacement. */
+static void secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool word)
+{
+	SCOPED(scoped_free) char *copy = NULL;
+	size_t bit;
+	uint32_t at;
+
+	len = len < SECRET_MAX ? len : SECRET_MAX;
+	if (len < START || memchr(text, '\0', len))
+		return;
+	copy = lowered(memory_checked(strndup(text, len)));
+	if (names_get(&s->known, copy, &at)) {
+		s->row[at].word = s->row[at].word && word;
+		return;
+	}
+	bit = start_bit(copy);
+	s->starts[bit / 8] |= (unsigned char)(1 << bit % 8);
+	s->has_length[len] = true;
+	s->longest = len > s->longest ? len : s->longest;
+	memory_room(&s->row, s->n, sizeof(*s->row));
+	memory_done(names_set(&s->known, copy, s->n));
+	s->row[s->n++] = (struct secret){ .instead = memory_text(instead), .word = word };
+}
+
+static bool is_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || (unsigned char)c >= 0x80;
+}
+
+/* The longest secret that begins at `at` of `text`, whose copy in lower case is `low`; its length in *n. */
+static const struct secret *find_at(const struct secrets *s, char *low, size_t at, size_t len, size_t *n)
+{
+	size_t bit = start_bit(low + at);
+
+	if (!(s->starts[bit / 8] & 1 << bit % 8))
+		return NULL;
+	for (*n = len - at < s->longest ? len - at : s->longest; *n >= START; --*n) {
+		char *end = low + at + *n, kept = *end;
+		uint32_t found;
+		bool is;
+
+		if (!s->has_length[*n])
+			continue;
+		*end = '\0';
+		is = strlen(low + at) == *n && names_get(&s->known, low + at, &found);
+		*end = kept;
+		if (is &&
+		    (!s->row[found].word || ((!at || !is_alnum(low[at - 1])) && (at + *n == len || !is_alnum(kept)))))
+			return &s->row[found];
+	}
+	return NULL;
+}
+
+/* Replaces all that is found in *text (owned, by realloc) of `len` bytes. Whether it was changed. */
+static bool secrets_scrub(const struct secrets *s, char **text, size_t *len)
+{
+	SCOPED(buf_release) struct buf out = BUF_INIT;
+	SCOPED(scoped_free) char *low = s->n ? memory_copy(*text, *len + 1, 1) : NULL;
+	size_t done = 0;
+
+	for (size_t i = 0; low && i < *len; i++)
+		low[i] = (char)lower(low[i]);
+	for (size_t i = 0, n; low && i + START <= *len;) {
+		const struct secret *hit = find_at(s, low, i, *len, &n);
+
+		if (!hit) {
+			i++;
+			continue;
+		}
+		buf_add(&out, *text + done, i - done);
+		buf_addstr(&out, hit->instead);
+		i += n;
+		done = i;
+	}
+	if (!done)
+		return false;
+	buf_add(&out, *text + done, *len - done);
+	free(*text);
+	*len = out.len;
+	*text = memory_checked(buf_detach(&out));
+	return true;
+}
+
+/* ---- pseudonyms and shifts ---- */
 
 bool redact_is_pseudonym(const char *text)
 {
@@ -27,6 +169,226 @@ bool redact_is_pseudonym(const char *text)
 			return false;
 	return true;
 }
+
+struct redact_row {
+	char *kind; /* owned, with the other two after it, because there may be 100,000 */
+	const char *from, *to;
+};
+
+struct redact_map {
+	struct redact_row *row; /* owned */
+	uint32_t n;
+	struct names by_from, by_to; /* "KIND FROM" and pseudonyms to places in `row` */
+};
+
+/* How the clocks of one boot are shifted, and all wall clocks. */
+struct redact_shift {
+	uint64_t monotonic, raw, boottime, counter, wall;
+};
+
+#define VERSION 1.0
+
+/* Clocks of a shifted recording begin between these: what is redacted later with the same map may be older. */
+#define BOOT_LEAST_NS UINT64_C(8640000000000000)   /* 100 days */
+#define BOOT_MOST_NS  UINT64_C(34560000000000000)  /* 400 days */
+#define WALL_MOST_NS  UINT64_C(315360000000000000) /* back by up to ten years */
+
+static void map_release(struct redact_map *m)
+{
+	for (uint32_t i = 0; i < m->n; i++)
+		free(m->row[i].kind);
+	free(m->row);
+	names_release(&m->by_from);
+	names_release(&m->by_to);
+	*m = (struct redact_map){ 0 };
+}
+
+/* Nothing could be redacted without: a name or a time that is guessed is not hidden. */
+static uint64_t random_u64(void)
+{
+	uint64_t v;
+
+	if (getrandom(&v, sizeof(v), 0) != sizeof(v))
+		abort();
+	return v;
+}
+
+static const struct redact_row *add_row(struct redact_map *m, const char *kind, const char *from, const char *to)
+{
+	size_t kind_size = strlen(kind) + 1, from_size = strlen(from) + 1, to_size = strlen(to) + 1;
+	char *text = memory_new(1, kind_size + from_size + to_size);
+	SCOPED(scoped_free) char *key = memory_format("%s %s", kind, from);
+
+	memory_room(&m->row, m->n, sizeof(*m->row));
+	m->row[m->n] = (struct redact_row){
+		.kind = memcpy(text, kind, kind_size),
+		.from = memcpy(text + kind_size, from, from_size),
+		.to = memcpy(text + kind_size + from_size, to, to_size),
+	};
+	memory_done(names_set(&m->by_from, key, m->n));
+	memory_done(names_set(&m->by_to, to, m->n));
+	return &m->row[m->n++];
+}
+
+static const struct redact_row *find_row(const struct redact_map *m, const char *kind, const char *from)
+{
+	SCOPED(scoped_free) char *key = memory_format("%s %s", kind, from);
+	uint32_t at;
+
+	return names_get(&m->by_from, key, &at) ? &m->row[at] : NULL;
+}
+
+/* What the pseudonym stands for; NULL: not in the map. */
+static const char *map_from(const struct redact_map *m, const char *to)
+{
+	uint32_t at;
+
+	return names_get(&m->by_to, to, &at) ? m->row[at].from : NULL;
+}
+
+/* The pseudonym, created if new. Owned by the map. */
+static const char *map_name(struct redact_map *m, const char *kind, const char *from, bool *made)
+{
+	const struct redact_row *row = find_row(m, kind, from);
+	char to[64];
+
+	*made = !row;
+	if (row)
+		return row->to;
+	do
+		snprintf(to, sizeof(to), "%s-%08" PRIx32, kind, (uint32_t)random_u64());
+	while (map_from(m, to));
+	return add_row(m, kind, from, to)->to;
+}
+
+/* ---- times: rows of kind "shift" ---- */
+
+static uint64_t number(struct redact_map *m, const char *from, uint64_t fresh)
+{
+	const struct redact_row *row = find_row(m, "shift", from);
+	char to[24];
+
+	snprintf(to, sizeof(to), "%" PRIu64, fresh);
+	if (!row)
+		row = add_row(m, "shift", from, to);
+	return strtoull(row->to, NULL, 10);
+}
+
+/* Shifts a clock from where it stood to anywhere. */
+static uint64_t clock_shift(struct redact_map *m, const char *boot, const char *clock, uint64_t first, uint64_t most)
+{
+	SCOPED(scoped_free) char *from = memory_format("%s clock %s", boot, clock);
+
+	return number(m, from, BOOT_LEAST_NS + random_u64() % (most - BOOT_LEAST_NS) - first);
+}
+
+/* The shift of a boot, random if new. */
+static struct redact_shift map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first)
+{
+	return (struct redact_shift){
+		.monotonic = clock_shift(m, boot, "monotonic", first->monotonic, BOOT_MOST_NS),
+		.raw = clock_shift(m, boot, "raw", first->monotonic_raw, BOOT_MOST_NS),
+		.boottime = clock_shift(m, boot, "boottime", first->boottime, BOOT_MOST_NS),
+		.counter = clock_shift(m, boot, "counter", first->counter, BOOT_MOST_NS * 3),
+		.wall = number(m, "wall", 0 - random_u64() % WALL_MOST_NS),
+	};
+}
+
+/* That of a counter that has run since boot, modulo 2^width. */
+static uint64_t map_base(struct redact_map *m, const char *boot, const char *counter, unsigned width)
+{
+	SCOPED(scoped_free) char *from = memory_format("%s counter %s", boot, counter);
+
+	/* A wide counter stays far from wrapping. */
+	return number(m, from, random_u64() & ((UINT64_C(1) << (width < 56 ? width : 55)) - 1));
+}
+
+/* ---- the file ---- */
+
+static int map_load(struct redact_map *m, const char *path, struct error *e)
+{
+	struct stat st;
+	SCOPED(json_scoped) struct json *j = NULL;
+	const struct json *list;
+	bool good;
+
+	if (stat(path, &st))
+		return errno == ENOENT ? 0 : error_sys(e, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(e, EINVAL, "%s: the map must be a regular file", path);
+	if (st.st_mode & 077)
+		return error_set(e, EACCES, "%s: others can read this map, and undo redaction with it; chmod 600 %s",
+				 path, path);
+	if (!st.st_size)
+		return 0;
+	j = json_load(path, e);
+	good = j && json_number(json_get(j, "redact_map"), 0) == VERSION;
+	list = good ? json_get(j, "names") : NULL;
+	for (size_t i = 0; good && i < json_count(list); i++) {
+		const struct json *row = json_at(list, i);
+		const char *kind = json_text(json_get(row, "kind"), ""), *to = json_text(json_get(row, "to"), "");
+		uint64_t v;
+
+		good = strcmp(kind, "shift") ? redact_is_pseudonym(to) : !parse_u64(to, &v);
+		if (good)
+			add_row(m, kind, json_text(json_get(row, "from"), ""), to);
+	}
+	return good ? 0 : error_set(e, EINVAL, "%s: not a map written by pmrep redact", path);
+}
+
+static int map_save(const struct redact_map *m, const char *path, struct error *e)
+{
+	struct outfile file = { .fd = -1 };
+	SCOPED(buf_release) struct buf out = BUF_INIT;
+	int err;
+
+	buf_printf(&out, "{\"redact_map\": %d,\n\"names\": [", (int)VERSION);
+	for (uint32_t i = 0; i < m->n; i++) {
+		const char *const part[] = { "kind", m->row[i].kind, "from", m->row[i].from, "to", m->row[i].to };
+
+		for (size_t k = 0; k < 6; k += 2) {
+			buf_printf(&out, "%s\"%s\": ", k ? ", " : i ? ",\n{" : "\n{", part[k]);
+			json_quote(&out, part[k + 1], strlen(part[k + 1]));
+		}
+		buf_addch(&out, '}');
+	}
+	buf_addstr(&out, "]}\n");
+	memory_whole(&out);
+	err = outfile_open(&file, path, OUTFILE_OVERWRITE, NULL, 0, e);
+	/* Before the first byte is written. */
+	if (!err && fchmod(file.fd, 0600))
+		err = error_sys(e, errno, "%s", path);
+	if (!err)
+		err = outfile_write(&file, out.data, out.len);
+	return outfile_end(&file, err, e);
+}
+
+/* ---- made and freed ---- */
+
+struct redact {
+	struct redact_options options;
+	struct secrets secrets;
+	struct names events; /* names of events that PMUs of the recording describe, and of the PMUs */
+	struct names vendor; /* metrics and groups of metrics that no user has made, in lower case */
+	struct redact_map map;
+	struct redact_counts counts;
+	bool keep_class[4];
+	char **keep; /* owned: names of fields, ends with NULL */
+	struct redact_boot {
+		char *name; /* owned */
+		struct redact_shift shift;
+	} * boot; /* owned: of each recording of the file, if time is shifted */
+	size_t n_boots, next;
+	const struct redact_boot *now; /* of the one that is copied */
+	struct rewrite_rules *rules;   /* by which it is */
+	char host[64];                 /* the first host's name or pseudonym; "": none */
+	uint64_t wall_ns;              /* where the first recording begins, shifted; 0: unknown */
+	struct names
+		given; /* names of counters in the output other than their pseudonyms, and the hash of the original */
+	struct redact_seen {
+		uint32_t counters, instances, pmus, configs;
+	} seen; /* of the model looked at */
+};
 
 static bool names_field(const char *word)
 {
@@ -79,7 +441,7 @@ int redact_new(struct redact **out, const struct redact_options *o, struct error
 	if (!err && r->keep_class[PM_PRIVACY_TIME] && o->shift_time)
 		err = error_set(e, EINVAL, "--keep=time and --shift-time contradict each other");
 	if (!err && o->map)
-		err = redact_map_load(&r->map, o->map, e);
+		err = map_load(&r->map, o->map, e);
 	if (err)
 		redact_free(r);
 	else
@@ -87,34 +449,9 @@ int redact_new(struct redact **out, const struct redact_options *o, struct error
 	return err;
 }
 
-static void forget_boots(struct redact *r)
-{
-	for (size_t i = 0; i < r->n_boots; i++)
-		free(r->boot[i].name);
-	free(r->boot);
-	r->boot = NULL;
-	r->n_boots = 0;
-}
-
-void redact_free(struct redact *r)
-{
-	if (!r)
-		return;
-	for (size_t i = 0; r->keep[i]; i++)
-		free(r->keep[i]);
-	free(r->keep);
-	forget_boots(r);
-	secrets_release(&r->secrets);
-	names_release(&r->events);
-	names_release(&r->vendor);
-	names_release(&r->given);
-	redact_map_release(&r->map);
-	free(r);
-}
-
 int redact_save(struct redact *r, struct error *e)
 {
-	return r->options.map ? redact_map_save(&r->map, r->options.map, e) : 0;
+	return r->options.map ? map_save(&r->map, r->options.map, e) : 0;
 }
 
 struct redact_counts redact_counts(const struct redact *r)
@@ -122,7 +459,8 @@ struct redact_counts redact_counts(const struct redact *r)
 	return r->counts;
 }
 
-bool redact_keeps(const struct redact *r, uint32_t key, const char *name)
+/* Whether a field stays, by its class or because it was named. */
+static bool keeps(const struct redact *r, uint32_t key, const char *name)
 {
 	enum pm_privacy class = pm_key_privacy(key);
 
@@ -136,7 +474,8 @@ bool redact_keeps(const struct redact *r, uint32_t key, const char *name)
 	return false;
 }
 
-const char *redact_name(struct redact *r, const char *kind, const char *from)
+/* The pseudonym for a name. */
+static const char *pseudonym(struct redact *r, const char *kind, const char *from)
 {
 	bool made;
 	const char *to;
@@ -144,7 +483,7 @@ const char *redact_name(struct redact *r, const char *kind, const char *from)
 	/* Redacting again changes nothing. */
 	if (redact_is_pseudonym(from) && !strncmp(from, kind, strlen(kind)))
 		return from;
-	to = redact_map_name(&r->map, kind, from, &made);
+	to = map_name(&r->map, kind, from, &made);
 	r->counts.pseudonyms += made;
 	return to;
 }
@@ -242,7 +581,8 @@ static bool has_word_value(const struct redact *r, const char *text)
 	return found;
 }
 
-bool redact_is_event(const struct redact *r, const char *text)
+/* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */
+static bool is_event(const struct redact *r, const char *text)
 {
 	char base[200];
 	size_t n = strcspn(text, "#");
@@ -282,7 +622,7 @@ static const char *counter_name_kind(const struct redact *r, const struct pm_cou
 	const char *part = strncmp(c->name, "add.", 4) ? c->name : c->name + 4;
 
 	if (!strcmp(c->source, "perf"))
-		return redact_is_event(r, c->name) ? NULL : "event";
+		return is_event(r, c->name) ? NULL : "event";
 	if (!strcmp(c->source, "add") || pm_map_get(&c->attrs, PM_COUNTER_ADDED))
 		return is_register(part) ? NULL : "counter";
 	return catalog_named(c->source, c->name) || among("msr pmt", c->source) ? NULL : "counter";
@@ -332,7 +672,7 @@ static bool is_numbered(const char *text, const char *word)
 
 static bool keeps_device(const struct redact *r, const char *name)
 {
-	return redact_keeps(r, PM_COUNTER_DEVICES, "devices") || is_kernel_name(name);
+	return keeps(r, PM_COUNTER_DEVICES, "devices") || is_kernel_name(name);
 }
 
 static const char *instance_name_kind(const struct redact *r, const struct pm_instance *i)
@@ -343,10 +683,9 @@ static const char *instance_name_kind(const struct redact *r, const struct pm_in
 		return NULL;
 	switch (i->kind) {
 	case PM_TASK:
-		return is_numbered(name, "task-") || redact_keeps(r, PM_INSTANCE_COMM, "comm") ? NULL : "task";
+		return is_numbered(name, "task-") || keeps(r, PM_INSTANCE_COMM, "comm") ? NULL : "task";
 	case PM_CGROUP:
-		return is_numbered(name, "cgroup-") || redact_keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? NULL :
-												       "cgroup";
+		return is_numbered(name, "cgroup-") || keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? NULL : "cgroup";
 	case PM_DEVICE:
 		return keeps_device(r, name) ? NULL : "device";
 	default:
@@ -366,7 +705,7 @@ static void add_secret(struct redact *r, const char *text, size_t len, const cha
 	/* What every recording may have reveals nothing, and without it the rest would lose its meaning. */
 	if (is_event_name(r, copy) || is_source(copy) || is_kernel_name(copy))
 		return;
-	secrets_add(&r->secrets, text, len, kind ? redact_name(r, kind, copy) : "redacted", !kind);
+	secrets_add(&r->secrets, text, len, kind ? pseudonym(r, kind, copy) : "redacted", !kind);
 }
 
 /* Parts of a path: each could occur alone. */
@@ -416,7 +755,7 @@ static void look_at_map(struct redact *r, const struct pm_map *m, const struct p
 		uint32_t key = m->field[i].key;
 		const struct pm_key_row *row = rows ? pm_key_find(rows, key) : NULL;
 
-		if (row && row->kind == m->field[i].value.kind && redact_keeps(r, key, row->name))
+		if (row && row->kind == m->field[i].value.kind && keeps(r, key, row->name))
 			continue;
 		/* Numbers of the recorder may be negative. */
 		if (row && key < 100 && m->field[i].value.kind <= PM_VALUE_BOOL)
@@ -431,9 +770,9 @@ static void look_at_host(struct redact *r, const struct pm_model *m)
 	size_t n = strcspn(host, ".");
 	const char *to;
 
-	if (redact_keeps(r, PM_HEADER_HOST, "host") || !*host)
+	if (keeps(r, PM_HEADER_HOST, "host") || !*host)
 		return;
-	to = redact_name(r, "host", host);
+	to = pseudonym(r, "host", host);
 	if (!*r->host)
 		snprintf(r->host, sizeof(r->host), "%s", to);
 	if (!host[n])
@@ -507,8 +846,7 @@ static void look_at_pmu_event(struct redact *r, const struct pm_value *row)
 	if (row->kind != PM_VALUE_ARRAY || !row->array.n || item->kind != PM_VALUE_TEXT)
 		return;
 	if (row->array.n > 4 && item[4].kind == PM_VALUE_U64 && item[4].u64 & PM_PMU_EVENT_GIVEN)
-		secrets_add(&r->secrets, item->str.data, item->str.len, redact_name(r, "event", item->str.data),
-			    false);
+		secrets_add(&r->secrets, item->str.data, item->str.len, pseudonym(r, "event", item->str.data), false);
 	else
 		memory_done(names_set(&r->events, item->str.data, 1));
 }
@@ -536,7 +874,7 @@ static void look_at_counter(struct redact *r, const struct pm_counter *c)
 	}
 	/* It means the same, so it gets the same pseudonym. */
 	if (kind && c->display && strcmp(c->display, c->name) != 0 && !is_kernel_name(c->display))
-		secrets_add(&r->secrets, c->display, strlen(c->display), redact_name(r, kind, name), false);
+		secrets_add(&r->secrets, c->display, strlen(c->display), pseudonym(r, kind, name), false);
 	/* Of an event that keeps its own name the user may have chosen the one that is shown. */
 	look_at_terms(r, pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, ""), "=");
 }
@@ -568,7 +906,7 @@ static void look_at_model(struct redact *r, const struct pm_model *m)
 	for (; seen->configs < m->n_configs; seen->configs++) {
 		const struct pm_config *c = &m->config[seen->configs];
 
-		if (c->privacy != PM_PRIVACY_TECHNICAL && !redact_keeps(r, (uint32_t)c->privacy * 100 + 50, NULL))
+		if (c->privacy != PM_PRIVACY_TECHNICAL && !keeps(r, (uint32_t)c->privacy * 100 + 50, NULL))
 			add_value(r, &c->value, NULL);
 	}
 }
@@ -581,8 +919,7 @@ static void take_shift(struct redact *r, const struct pm_model *m, const struct 
 
 	buf_addstr(&boot, pm_map_text(&m->header, PM_HEADER_BOOT_ID, ""));
 	memory_whole(&boot);
-	while (s = redact_map_shift(&r->map, buf_str(&boot), clocks),
-	       clocks->monotonic + s.monotonic > UINT64_MAX / 4) {
+	while (s = map_shift(&r->map, buf_str(&boot), clocks), clocks->monotonic + s.monotonic > UINT64_MAX / 4) {
 		buf_addch(&boot, '+');
 		memory_whole(&boot);
 	}
@@ -602,20 +939,13 @@ static void end_recording(struct redact *r, const struct pm_model *m, struct pm_
 	*first = (struct pm_clocks){ 0 };
 }
 
-int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
+static int look(struct redact *r, struct pm_reader *reader, struct error *e)
 {
 	struct pm_clocks first = { 0 };
 	struct pm_item item = { 0 };
 	bool grown = false;
 	int n;
 
-	r->seen = (struct redact_seen){ 0 };
-	secrets_release(&r->secrets);
-	names_release(&r->events);
-	names_release(&r->vendor);
-	forget_boots(r);
-	r->host[0] = '\0';
-	r->wall_ns = 0;
 	while ((n = pm_reader_next(reader, &item)) != 0) {
 		if (n < 0)
 			return input_failed(e, n, &item, "cannot continue reading");
@@ -635,6 +965,46 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 	}
 	end_recording(r, pm_reader_model(reader), &first);
 	return 0;
+}
+
+/* All that is known of the recordings of a file. */
+static void forget(struct redact *r)
+{
+	secrets_release(&r->secrets);
+	names_release(&r->events);
+	names_release(&r->vendor);
+	for (size_t i = 0; i < r->n_boots; i++)
+		free(r->boot[i].name);
+	free(r->boot);
+	r->boot = NULL;
+	r->n_boots = r->next = 0;
+	r->seen = (struct redact_seen){ 0 };
+	r->counts = (struct redact_counts){ 0 };
+	r->host[0] = '\0';
+	r->wall_ns = 0;
+}
+
+int redact_look(struct redact *r, const struct spool *in, struct error *e)
+{
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
+
+	forget(r);
+	if (spool_reader(&reader, in, e))
+		return -e->number;
+	return look(r, reader, e) ? error_prefix(e, "%s", in->name) : 0;
+}
+
+void redact_free(struct redact *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; r->keep[i]; i++)
+		free(r->keep[i]);
+	free(r->keep);
+	forget(r);
+	names_release(&r->given);
+	map_release(&r->map);
+	free(r);
 }
 
 /* ---- texts ---- */
@@ -743,7 +1113,7 @@ static void drop(struct redact *r, struct pm_map *m, uint32_t key)
 /* Replaces a text of a map by a pseudonym. */
 static void rename_field(struct redact *r, struct pm_map *m, uint32_t key, const char *kind, const char *from)
 {
-	memory_done(pm_map_set(m, key, pm_text(redact_name(r, kind, from))));
+	memory_done(pm_map_set(m, key, pm_text(pseudonym(r, kind, from))));
 }
 
 /* Applies the rules to a map: known fields that may stay are cleaned, names become pseudonyms, everything else is
@@ -757,7 +1127,7 @@ static void clean_map(struct redact *r, struct pm_map *m, const struct pm_key_ro
 
 		if (!row || !same_kind(row->kind, f->value.kind)) {
 			drop(r, m, f->key);
-		} else if (redact_keeps(r, f->key, row->name)) {
+		} else if (keeps(r, f->key, row->name)) {
 			/* Formulas divide. */
 			if (clean_value(r, &f->value,
 					f->key < 100 && (rows != pm_header_keys || f->key != PM_HEADER_METRICS)))
@@ -832,7 +1202,7 @@ static void escape_formula(const struct redact *r, struct pm_value *v)
 			n++;
 		snprintf(word, sizeof(word), "%.*s", (int)n + 9, dash - n);
 		buf_add(&out, text, (size_t)(dash - text));
-		buf_addstr(&out, redact_map_from(&r->map, word) ? "\\-" : "-");
+		buf_addstr(&out, map_from(&r->map, word) ? "\\-" : "-");
 	}
 	if (!out.len)
 		return;
@@ -872,7 +1242,7 @@ static int on_header(void *ctx, struct pm_map *header)
 /* Whether the name is another counter's. Pseudonyms for the counter's own name need no note: the map has them. */
 static bool is_of_another(const struct redact *r, const char *name, const char *old, bool *own)
 {
-	const char *from = redact_map_from(&r->map, name);
+	const char *from = map_from(&r->map, name);
 	uint32_t other;
 
 	*own = from && !strcmp(from, old);
@@ -901,7 +1271,7 @@ static void make_unique(struct redact *r, char **name, const char *old)
 static void rename_counter(struct redact *r, struct pm_counter *c, const char *kind)
 {
 	bool add = !strncmp(c->name, "add.", 4);
-	const char *to = redact_name(r, kind, c->name + (add ? 4 : 0));
+	const char *to = pseudonym(r, kind, c->name + (add ? 4 : 0));
 
 	free(c->name);
 	c->name = memory_format("%s%s", add ? "add." : "", to);
@@ -1029,7 +1399,7 @@ static char *clean_events(struct redact *r, char *text)
 			*next = '\0';
 			next += 2;
 		}
-		name = memory_text(redact_is_event(r, at) ? at : redact_name(r, "event", at));
+		name = memory_text(is_event(r, at) ? at : pseudonym(r, "event", at));
 		if (!strcmp(name, at))
 			clean(r, &name);
 		buf_printf(&out, "%s%s", at > text ? ", " : "", name);
@@ -1052,14 +1422,13 @@ static char *clean_argument(struct redact *r, char class, const struct pm_value 
 	case 'e':
 		return clean_events(r, text);
 	case 'a':
-		return memory_text(is_register(text) ? text : redact_name(r, "counter", text));
+		return memory_text(is_register(text) ? text : pseudonym(r, "counter", text));
 	case 'm':
-		return memory_text(redact_name(r, "metric", text));
+		return memory_text(pseudonym(r, "metric", text));
 	case 'g':
-		return memory_text(redact_keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? text :
-										   redact_name(r, "cgroup", text));
+		return memory_text(keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? text : pseudonym(r, "cgroup", text));
 	case 'd':
-		return memory_text(keeps_device(r, text) ? text : redact_name(r, "device", text));
+		return memory_text(keeps_device(r, text) ? text : pseudonym(r, "device", text));
 	default:
 		return memory_text("redacted");
 	}
@@ -1115,7 +1484,7 @@ static int on_config(void *ctx, struct pm_config *c)
 {
 	struct redact *r = ctx;
 
-	if (!is_known_config(c->name) || !redact_keeps(r, (uint32_t)c->privacy * 100 + 50, NULL) ||
+	if (!is_known_config(c->name) || !keeps(r, (uint32_t)c->privacy * 100 + 50, NULL) ||
 	    (r->options.shift_time && is_clock_config(c->name))) {
 		r->counts.dropped++;
 		return REWRITE_DROP;
@@ -1160,7 +1529,7 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 	if (v->kind != PM_VALUE_TEXT)
 		return REWRITE_DROP;
 	/* A change of name, and back, remains visible. */
-	name = pm_text(redact_name(r, "text", v->str.data));
+	name = pm_text(pseudonym(r, "text", v->str.data));
 	memory_checked(name.str.data);
 	pm_value_release(v);
 	*v = name;
@@ -1194,7 +1563,7 @@ static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 	    pm_map_bool(&c->attrs, PM_COUNTER_FROM_ZERO, false) || pm_map_get(&c->attrs, PM_COUNTER_SHIFT))
 		return 0;
 	return !strcmp(c->name, "msr.tsc") ? r->now->shift.counter :
-					     redact_map_base(&r->map, r->now->name, c->name, c->width);
+					     map_base(&r->map, r->now->name, c->name, c->width);
 }
 
 /* Each recording of a file has a boot of its own. */
@@ -1228,35 +1597,6 @@ void redact_rules(struct redact *r, struct rewrite_rules *rules)
 }
 
 /* ---- files ---- */
-
-int redact_look_spool(struct redact *r, const struct spool *in, struct error *e)
-{
-	struct pm_reader *reader;
-	int err = spool_reader(&reader, in, e);
-
-	if (err)
-		return err;
-	err = redact_look(r, reader, e);
-	if (err)
-		error_prefix(e, "%s", in->name);
-	pm_reader_close(reader);
-	return err;
-}
-
-static int open_looked_at(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
-{
-	const struct spool *in = ctx;
-
-	*name = in->name;
-	return spool_reader(reader, in, e);
-}
-
-int redact_copy(struct redact *r, struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
-		struct rewrite_result *result, struct error *e)
-{
-	redact_rules(r, rules);
-	return rewrite_all(rules, 1, open_looked_at, in, sink, sink_ctx, result, e);
-}
 
 void redact_file_name(const struct redact *r, struct buf *name)
 {

@@ -14,7 +14,6 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "report/copy/rewrite.h"
-#include "report/input/spool.h"
 
 struct redact_options {
 	const char *map; /* path of the file for the pseudonyms; NULL: they are not kept */
@@ -29,14 +28,9 @@ struct redact;
 int redact_new(struct redact **r, const struct redact_options *o, struct error *e);
 void redact_free(struct redact *r);
 /* Reads all definitions and events of the next recording to redact; forgets those of the previous one. */
-int redact_look(struct redact *r, struct pm_reader *reader, struct error *e);
-/* Sets the functions and times of the rules, and no other fields. */
+int redact_look(struct redact *r, const struct spool *in, struct error *e);
+/* Sets the functions and times of the rules for a copy of that recording, and no other fields. */
 void redact_rules(struct redact *r, struct rewrite_rules *rules);
-/* The same for a file. */
-int redact_look_spool(struct redact *r, const struct spool *in, struct error *e);
-/* Copies the recording of redact_look() by the rules, whose functions it sets. */
-int redact_copy(struct redact *r, struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
-		struct rewrite_result *result, struct error *e);
 /* Appends a name for that recording, without an ending, because the file's name often names the machine. */
 void redact_file_name(const struct redact *r, struct buf *name);
 /* Writes the map, if there is one, readable by its owner only. */
@@ -47,6 +41,7 @@ struct redact_counts {
 	uint64_t pseudonyms; /* names that were replaced, each counted once */
 	uint64_t scrubbed;   /* texts from which something was removed */
 };
+/* Of the recording of redact_look(), up to here. */
 struct redact_counts redact_counts(const struct redact *r);
 
 /* Whether a text is a pseudonym that redact_... could have made: "host-0123abcd". */

@@ -1409,6 +1409,14 @@ int rewrite_finish(struct rewrite *w, struct error *e)
 	return err ? error_sys(e, -err, "cannot write the end") : 0;
 }
 
+int rewrite_spool(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
+{
+	const struct spool *in = ctx;
+
+	*name = in->name;
+	return spool_reader(reader, in, e);
+}
+
 static int copy_input(struct rewrite *w, size_t i, rewrite_input_fn input, void *ctx, struct error *e)
 {
 	struct pm_reader *reader;

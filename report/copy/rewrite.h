@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "format/reader.h"
 #include "format/writer.h"
+#include "report/input/spool.h"
 
 /* What happens to something. */
 enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP, REWRITE_BLANK };
@@ -92,6 +93,8 @@ struct rewrite_result rewrite_result(const struct rewrite *w);
 
 /* Opens a reader of input `i`; errors begin with `name` (borrowed). 0 or -errno with the text in *e. */
 typedef int (*rewrite_input_fn)(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e);
+/* One that a struct spool is: `ctx`. */
+int rewrite_spool(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e);
 
 /* Copies `n` inputs, which it closes, and ends the output. 0 with *result, or -errno with the text in *e. */
 int rewrite_all(const struct rewrite_rules *rules, size_t n, rewrite_input_fn input, void *ctx, pm_sink_fn sink,

@@ -1,91 +1,9 @@
-/* Parts of copying: what is found in texts that stay, which parts of what is dropped are looked for, and definitions
- * that several recordings repeat. */
+/* Parts of copying: events of what stays, and sums of what is skipped. */
 #include "common/double_bits.h"
-#include "report/copy/redact_private.h"
+#include "report/copy/rewrite.h"
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/bytes.h"
 #include "tests/unit/lib/test.h"
-
-static void add(struct secrets *s, const char *text, const char *instead, bool word)
-{
-	secrets_add(s, text, strlen(text), instead, word);
-}
-
-static void secrets_are_found(void **state)
-{
-	static const struct {
-		const char *text, *want; /* NULL: as it was */
-	} cases[] = {
-		{ "", NULL },
-		{ "al", NULL },
-		{ "ALpha", "X" },
-		{ "alphabets", "Ys" },
-		{ "alphabe", "Xbe" },
-		{ "alphb", NULL },
-		{ "ab", NULL },
-		{ "abcABCab", "CCab" },
-		{ "xabcx", "xCx" },
-		{ "ababc", "abC" },
-		{ "lazy", "W" },
-		{ "a lazy-b", "a W-b" },
-		{ "pglazy", NULL },
-		{ "lazyfree", NULL },
-		{ "lazy9", NULL },
-		{ "0lazy", NULL },
-		{ "lazy\xc3\xa9", NULL },
-		{ "Zlazy", NULL },
-		{ "[lazy`", "[W`" },
-		{ "/lazy:", "/W:" },
-		{ "lazy lazy", "W W" },
-		/* What was added twice is found anywhere if it was once. */
-		{ "amixedb", "aMb" },
-		{ "atwiceb", "aTb" },
-		/* Of many that begin alike and are as long. */
-		{ "row-1 row-3 row-5 row-6", "1 3 5 row-6" },
-		{ "row-0 row-2 row-4", "row-0 2 4" },
-	};
-	static struct secrets s;
-	char *text = strdup("nothing");
-	size_t len = 7;
-
-	(void)state;
-	assert_int_equal(secrets_scrub(&s, &text, &len), 0);
-	free(text);
-	add(&s, "alpha", "X", false);
-	add(&s, "Alphabet", "Y", false);
-	add(&s, "lazy", "W", true);
-	add(&s, "ab", "2", false);
-	add(&s, "abc", "C", false);
-	add(&s, "mixed", "M", true);
-	add(&s, "mixed", "other", false);
-	add(&s, "twice", "T", false);
-	add(&s, "TWICE", "other", true);
-	add(&s, "row-5", "5", false);
-	add(&s, "row-2", "2", false);
-	add(&s, "row-4", "4", false);
-	add(&s, "row-1", "1", false);
-	add(&s, "row-3", "3", false);
-	secrets_add(&s, "nul\0l", 5, "N", false);
-	assert_int_equal(s.n, 11);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		text = strdup(cases[i].text);
-		len = strlen(text);
-		assert_int_equal(secrets_scrub(&s, &text, &len), cases[i].want != NULL);
-		assert_string_equal(text, cases[i].want ? cases[i].want : cases[i].text);
-		assert_int_equal(len, strlen(text));
-		free(text);
-	}
-	/* Bytes that follow an end are others. */
-	text = memcpy(malloc(8), "abc\0abc", 8);
-	len = 7;
-	assert_true(secrets_scrub(&s, &text, &len));
-	assert_int_equal(len, 3);
-	assert_memory_equal(text, "C\0C", 4);
-	free(text);
-	secrets_release(&s);
-}
-
-/* ---- recordings ---- */
 
 static struct reading level(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
@@ -234,4 +152,4 @@ static void types_add_up(void **state)
 	builder_release(&b);
 }
 
-UNIT_TESTS(cmocka_unit_test(secrets_are_found), cmocka_unit_test(types_add_up), cmocka_unit_test(events_follow))
+UNIT_TESTS(cmocka_unit_test(types_add_up), cmocka_unit_test(events_follow))

@@ -1,94 +1,81 @@
-/* What a map gives out: the same for the same, unlike for what differs, and all of it again from its file. */
+/* Files that are no map are refused, and each clock of a boot is shifted by another amount. */
 #include <sys/stat.h>
 
-#include "report/copy/redact_private.h"
+#include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/redact_bytes.h"
 #include "tests/unit/lib/test.h"
 
 #define YEAR_NS 31536000000000000u
 
-static const struct pm_clocks first = { 5000000000, 4000000000, 1700000000000000000, 6000000000, 90000000000 };
+static struct reading of_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b, (void)counter, (void)i;
+	return (struct reading){ 1000 + row, 0 };
+}
+
+static struct pm_clocks clocks_of(const struct buf *file)
+{
+	struct pm_reader *r = open_bytes(file);
+	struct pm_item item = { 0 };
+
+	while (item.kind != PM_ITEM_CHUNK)
+		assert_int_equal(pm_reader_next(r, &item), 1);
+	pm_reader_close(r);
+	return item.chunk.clocks;
+}
 
 /* Where the clocks stand says when the machine was started, and one of them would give away the others. */
 static void each_clock_has_a_shift_of_its_own(void **state)
 {
-	struct redact_map m = { 0 };
-	struct redact_shift one = redact_map_shift(&m, "boot-1", &first);
-	struct redact_shift two = redact_map_shift(&m, "boot-2", &first);
-	struct redact_shift again = redact_map_shift(&m, "boot-1", &first);
-	uint64_t shift[] = { one.monotonic, one.raw, one.boottime, one.counter,
-			     two.monotonic, two.raw, two.boottime, two.counter };
+	struct redact_options options = { .shift_time = true };
+	struct pm_clocks before, after[3];
+	struct redact *redact;
+	uint64_t shift[6];
+	struct builder b;
 
-	for (size_t i = 0; i < 8; i++)
+	(void)state;
+	assert_int_equal(redact_new(&redact, &options, &(struct error){ 0 }), 0);
+	for (int i = 0; i < 3; i++) {
+		struct buf out = BUF_INIT;
+
+		builder_init(&b, of_row);
+		assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_BOOT_ID, pm_text(i == 1 ? "two" : "one")), 0);
+		builder_write(&b, 0, 1);
+		builder_finish(&b);
+		redact_bytes(redact, &b.file, &out);
+		before = clocks_of(&b.file);
+		after[i] = clocks_of(&out);
+		buf_release(&out);
+		builder_release(&b);
+	}
+	redact_free(redact);
+	assert_memory_equal(&after[2], &after[0], sizeof(before));
+	assert_int_equal(after[1].realtime, after[0].realtime);
+	assert_true(after[0].realtime < before.realtime);
+	for (int i = 0; i < 2; i++) {
+		shift[3 * i] = after[i].monotonic - before.monotonic;
+		shift[3 * i + 1] = after[i].monotonic_raw - before.monotonic_raw;
+		shift[3 * i + 2] = after[i].boottime - before.boottime;
+		assert_true(after[i].monotonic < 10 * YEAR_NS && after[i].boottime < 10 * YEAR_NS);
+	}
+	for (size_t i = 0; i < 6; i++)
 		for (size_t k = 0; k < i; k++)
 			assert_int_not_equal(shift[i], shift[k]);
-	assert_int_equal(again.monotonic, one.monotonic);
-	assert_int_equal(again.raw, one.raw);
-	assert_int_equal(again.boottime, one.boottime);
-	assert_int_equal(again.counter, one.counter);
-	assert_int_equal(again.wall, one.wall);
-	assert_int_equal(two.wall, one.wall);
-	assert_true(first.monotonic + one.monotonic < 10 * YEAR_NS);
-	assert_true(first.boottime + two.boottime < 10 * YEAR_NS);
-	redact_map_release(&m);
 }
 
-static void each_counter_begins_elsewhere(void **state)
-{
-	struct redact_map m = { 0 };
-	uint64_t user = redact_map_base(&m, "boot-1", "stat.user", 64);
-
-	assert_true(user && user < UINT64_C(1) << 55);
-	assert_int_not_equal(redact_map_base(&m, "boot-1", "stat.system", 64), user);
-	assert_int_not_equal(redact_map_base(&m, "boot-2", "stat.user", 64), user);
-	assert_int_equal(redact_map_base(&m, "boot-1", "stat.user", 64), user);
-	for (int i = 0; i < 64; i++)
-		assert_true(redact_map_base(&m, "boot-1", (char[]){ 'c', (char)('0' + i), 0 }, 5) < 32);
-	redact_map_release(&m);
-}
-
-static void the_file_has_it_all(void **state)
-{
-	struct redact_map m = { 0 }, read = { 0 };
-	struct error e = { 0 };
-	char path[] = "/tmp/redact_map.XXXXXX";
-	bool made = false;
-	char *name = strdup(redact_map_name(&m, "host", "alpha", &made));
-	uint64_t base = redact_map_base(&m, "boot-1", "stat.user", 64);
-	struct redact_shift shift = redact_map_shift(&m, "boot-1", &first);
-
-	assert_true(made);
-	assert_string_not_equal(redact_map_name(&m, "host", "beta", &made), name);
-	assert_string_not_equal(redact_map_name(&m, "user", "alpha", &made), name);
-	close(mkstemp(path));
-	unlink(path);
-	assert_int_equal(redact_map_save(&m, path, &e), 0);
-	assert_int_equal(redact_map_load(&read, path, &e), 0);
-	unlink(path);
-	made = false;
-	assert_string_equal(redact_map_name(&read, "host", "alpha", &made), name);
-	assert_false(made);
-	assert_string_equal(redact_map_from(&read, name), "alpha");
-	assert_int_equal(redact_map_base(&read, "boot-1", "stat.user", 64), base);
-	assert_int_equal(redact_map_shift(&read, "boot-1", &first).monotonic, shift.monotonic);
-	assert_int_equal(redact_map_shift(&read, "boot-1", &first).raw, shift.raw);
-	assert_int_equal(redact_map_shift(&read, "boot-1", &first).boottime, shift.boottime);
-	assert_int_equal(redact_map_shift(&read, "boot-1", &first).counter, shift.counter);
-	assert_int_equal(redact_map_shift(&read, "boot-1", &first).wall, shift.wall);
-	free(name);
-	redact_map_release(&m);
-	redact_map_release(&read);
-}
-
-/* What loading a file with this text and mode says. */
-static int load(const char *text, mode_t mode, struct redact_map *m, struct error *e)
+/* What making a redaction with a map of this text and mode says. */
+static int load(const char *text, mode_t mode)
 {
 	char path[] = "/tmp/redact_map.XXXXXX";
+	struct redact_options options = { .map = path };
 	int fd = mkstemp(path), err;
+	struct redact *r = NULL;
 
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	assert_int_equal(fchmod(fd, mode), 0);
 	close(fd);
-	err = redact_map_load(m, path, e);
+	err = redact_new(&r, &options, &(struct error){ 0 });
+	redact_free(r);
 	unlink(path);
 	return err;
 }
@@ -104,27 +91,23 @@ static void what_is_no_map_is_refused(void **state)
 		"{\"redact_map\": 1, \"names\": [{\"kind\": \"shift\", \"from\": \"wall\", \"to\": \"soon\"}]}",
 		"{\"redact_map\": 1, \"names\": [{\"kind\": \"shift\", \"from\": \"wall\"}]}",
 	};
-	struct redact_map m = { 0 };
-	struct error e = { 0 };
+	struct redact *r = NULL;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		assert_int_equal(load(bad[i], 0600, &m, &e), -EINVAL);
-		redact_map_release(&m);
-	}
-	assert_int_equal(redact_map_load(&m, "/tmp", &e), -EINVAL);
-	assert_int_equal(load("", 0640, &m, &e), -EACCES);
-	assert_int_equal(load("", 0604, &m, &e), -EACCES);
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(load(bad[i], 0600), -EINVAL);
+	assert_int_equal(redact_new(&r, &(struct redact_options){ .map = "/tmp" }, &(struct error){ 0 }), -EINVAL);
+	assert_int_equal(load("", 0640), -EACCES);
+	assert_int_equal(load("", 0604), -EACCES);
 	/* A file made by touch and chmod is one that has no names yet, as is one that is not there. */
-	assert_int_equal(load("", 0600, &m, &e), 0);
-	assert_int_equal(redact_map_load(&m, "/tmp/redact_map.none", &e), 0);
-	assert_int_equal(m.n, 0);
+	assert_int_equal(load("", 0600), 0);
+	assert_int_equal(
+		redact_new(&r, &(struct redact_options){ .map = "/tmp/redact_map.none" }, &(struct error){ 0 }), 0);
+	redact_free(r);
 	assert_int_equal(
 		load("{\"redact_map\": 1, \"names\": [{\"kind\": \"shift\", \"from\": \"wall\", \"to\": \"7\"}]}",
-		     0600, &m, &e),
+		     0600),
 		0);
-	assert_int_equal(redact_map_shift(&m, "boot-1", &first).wall, 7);
-	redact_map_release(&m);
 }
 
-UNIT_TESTS(cmocka_unit_test(each_clock_has_a_shift_of_its_own), cmocka_unit_test(each_counter_begins_elsewhere),
-	   cmocka_unit_test(the_file_has_it_all), cmocka_unit_test(what_is_no_map_is_refused))
+UNIT_TESTS(cmocka_unit_test(each_clock_has_a_shift_of_its_own), cmocka_unit_test(what_is_no_map_is_refused))

@@ -1,7 +1,6 @@
 /* What becomes of each kind of field when a recording is redacted. */
-#include "report/copy/redact.h"
 #include "tests/unit/lib/builder.h"
-#include "tests/unit/lib/bytes.h"
+#include "tests/unit/lib/redact_bytes.h"
 #include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/test.h"
 
@@ -73,23 +72,11 @@ static void begin(struct builder *b)
 static const struct pm_model *redacted(struct builder *b, const struct redact_options *o, struct pm_reader **r,
 				       struct buf *out)
 {
-	struct rewrite_rules rules = { .history = "redacted" };
-	struct error e = { 0 };
 	struct redact *redact;
-	struct rewrite *w;
 
 	builder_finish(b);
-	*r = open_bytes(&b->file);
-	assert_int_equal(redact_new(&redact, o, &e), 0);
-	assert_int_equal(redact_look(redact, *r, &e), 0);
-	pm_reader_close(*r);
-	*r = open_bytes(&b->file);
-	redact_rules(redact, &rules);
-	assert_int_equal(rewrite_new(&w, &rules, take, out, &e), 0);
-	assert_int_equal(rewrite_recording(w, *r, &e), 0);
-	assert_int_equal(rewrite_finish(w, &e), 0);
-	rewrite_free(w);
-	pm_reader_close(*r);
+	assert_int_equal(redact_new(&redact, o, &(struct error){ 0 }), 0);
+	redact_bytes(redact, &b->file, out);
 	redact_free(redact);
 	*r = open_bytes(out);
 	return pm_reader_model(*r);
@@ -244,6 +231,228 @@ static void remarks(void **state)
 	end(&b, r, &out);
 }
 
+/* Events that the kernel, a PMU of the recording or a register has, with modifiers and terms, and not those of a user. */
+static void events_are_told_from_names(void **state)
+{
+	static const char *const known[] = {
+		"cycles",
+		"cpu-clock",
+		"unit_read",
+		"cycles:u",
+		"unit_read:uk",
+		"cycles#2",
+		"unit_read#13",
+		"L1-dcache-load-misses",
+		"L1-dcache-load-misses:ppp",
+		"r1a2B",
+		"r0",
+		"mypmu",
+		"mypmu/event=0x3c,umask=7/",
+		"mypmu/event=60,name=cycles/",
+		"mypmu/x,cpu='mypmu'/",
+	};
+	static const char *const named[] = {
+		"zqother",
+		"zqother:u",
+		"unit_read:z",
+		"unit_read:zu",
+		"cycles#zq",
+		"cycles#2z",
+		"rg1",
+		"r1g",
+		"zqother/event=1/",
+		"mypmu/name=zqmine/",
+		"mypmu/event=1,metric-id=zqmine/",
+		"mypmu/a='zq mine'/",
+		"mypmu/a=1,b=\"zq/mine\"/",
+		"unit_reads",
+		"zqunit_rea",
+	};
+	const uint32_t n_known = sizeof(known) / sizeof(*known), n_named = sizeof(named) / sizeof(*named);
+	struct pm_value event = pm_array(2), events = pm_array(1);
+	struct pm_pmu pmu = { 0 };
+	struct buf out = BUF_INIT;
+	const struct pm_model *m;
+	struct pm_reader *r;
+	struct builder b;
+	char large[201];
+
+	(void)state;
+	begin(&b);
+	event.array.item[0] = pm_text("unit_read");
+	event.array.item[1] = pm_text("");
+	events.array.item[0] = event;
+	set(&pmu.attrs, PM_PMU_NAME, pm_text("mypmu"));
+	set(&pmu.attrs, PM_PMU_EVENTS, events);
+	assert_int_equal(pm_model_add_pmu(&b.model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+	/* 199 characters fit. */
+	memset(large, '1', sizeof(large));
+	large[0] = 'r';
+	for (uint32_t i = 0; i < n_known + n_named + 2; i++) {
+		struct pm_probe probe = { .source = (char *)"perf", .reason = 7 };
+
+		large[i % 2 ? 199 : 200] = '\0';
+		probe.what = pm_remark(PM_REMARK_EVENTS, i < n_known           ? known[i] :
+							 i < n_known + n_named ? named[i - n_known] :
+										 large);
+		large[199] = '1';
+		assert_int_equal(pm_model_add_probe(&b.model, &probe), 0);
+		pm_value_release(&probe.what);
+	}
+	builder_write(&b, 0, 1);
+	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
+	read_all(r);
+	assert_int_equal(m->n_probes, n_known + n_named + 2);
+	for (uint32_t i = 0; i < n_known + n_named; i++)
+		is(said(&m->probe[i].what), i < n_known ? known[i] : "event-#",
+		   i < n_known ? known[i] : named[i - n_known]);
+	for (uint32_t i = n_known + n_named; i < m->n_probes; i++)
+		assert_int_equal(!strncmp(said(&m->probe[i].what), "r111", 4), i % 2);
+	end(&b, r, &out);
+}
+
+/* What --keep names; the rest of what identifies goes. */
+static void what_is_kept(void **state)
+{
+	static const struct {
+		const char *list;
+		bool shift;
+		const char *refused; /* a part of the error */
+		bool host, bios, comm;
+	} cases[] = {
+		{ NULL, false, NULL, false, false, false },
+		{ "", true, NULL, false, false, false },
+		{ "machine", true, NULL, true, true, false },
+		{ "bios,comm", false, NULL, false, true, true },
+		{ "person", false, NULL, false, false, true },
+		{ "time", false, NULL, false, false, false },
+		{ "person,machine,time", false, NULL, true, true, true },
+		{ "time", true, "contradict each other", false, false, false },
+		{ "zqfield", false, "'zqfield' is neither machine", false, false, false },
+		{ "bios,machin", false, "'machin' is neither", false, false, false },
+		{ "kernel", false, "'kernel' is neither", false, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct redact_options options = { .keep = cases[i].list, .shift_time = cases[i].shift };
+		struct buf out = BUF_INIT;
+		const struct pm_model *m;
+		struct error e = { 0 };
+		struct redact *redact;
+		struct pm_reader *r;
+		struct builder b;
+
+		if (cases[i].refused) {
+			assert_int_equal(redact_new(&redact, &options, &e), -EINVAL);
+			assert_non_null(strstr(e.text, cases[i].refused));
+			continue;
+		}
+		begin(&b);
+		set(&b.model.header, PM_HEADER_BIOS, pm_text("1.2"));
+		set(&b.model.header, PM_HEADER_KERNEL, pm_text("6.1"));
+		set(&b.model.instance[0].attrs, PM_INSTANCE_COMM, pm_text("zqsh"));
+		builder_write(&b, 0, 1);
+		m = redacted(&b, &options, &r, &out);
+		read_all(r);
+		is_text(&m->header, PM_HEADER_HOST, cases[i].host ? "zqhost.zqdomain.org" : "host-#", "host");
+		is_text(&m->header, PM_HEADER_BIOS, cases[i].bios ? "1.2" : NULL, "bios");
+		is_text(&m->header, PM_HEADER_KERNEL, "6.1", "kernel");
+		is_text(&m->instance[0].attrs, PM_INSTANCE_COMM, cases[i].comm ? "zqsh" : "task-#", "comm");
+		end(&b, r, &out);
+	}
+}
+
+static void pseudonyms_are_told(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is;
+	} cases[] = {
+		{ "host-0123abcd", true },     { "a-00000000", true },
+		{ "z-ffffffff", true },        { "-0123abcd", false },
+		{ "host-0123abc", false },     { "host-0123abcde", false },
+		{ "host-0123abcg", false },    { "Host-0123abcd", false },
+		{ "ho1st-0123abcd", false },   { "h{st-0123abcd", false },
+		{ "h`st-0123abcd", false },    { "host0123abcd", false },
+		{ "my-host-0123abcd", false }, { "", false },
+	};
+	struct redact *redact;
+	struct buf once = BUF_INIT, twice = BUF_INIT;
+	struct pm_reader *r[2];
+	struct builder b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (redact_is_pseudonym(cases[i].text) != cases[i].is)
+			fail_msg("%s: %d", cases[i].text, !cases[i].is);
+	/* Redacting again changes nothing. */
+	begin(&b);
+	builder_write(&b, 0, 1);
+	builder_finish(&b);
+	assert_int_equal(redact_new(&redact, &(struct redact_options){ 0 }, &(struct error){ 0 }), 0);
+	redact_bytes(redact, &b.file, &once);
+	assert_true(redact_counts(redact).pseudonyms > 0);
+	redact_bytes(redact, &once, &twice);
+	assert_int_equal(redact_counts(redact).pseudonyms, 0);
+	redact_free(redact);
+	r[0] = open_bytes(&once);
+	r[1] = open_bytes(&twice);
+	read_all(r[0]);
+	read_all(r[1]);
+	is_text(&pm_reader_model(r[0])->header, PM_HEADER_HOST, "host-#", "host");
+	assert_string_equal(pm_map_text(&pm_reader_model(r[0])->header, PM_HEADER_HOST, ""),
+			    pm_map_text(&pm_reader_model(r[1])->header, PM_HEADER_HOST, ""));
+	pm_reader_close(r[0]);
+	buf_release(&once);
+	end(&b, r[1], &twice);
+}
+
+/* What is dropped is found in texts that stay, in any case of letters, and plain words only as words. */
+static void secrets_are_found(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{ "zq", "zq" },
+		{ "zqhos", "zqhos" },
+		{ "ZQhost", "host-#" },
+		{ "xzqhostx", "xhost-#x" },
+		{ "at zqHost.zqdomain.ORG, zqhost", "at host-#, host-#" },
+		{ "zqdomain.org", "redacted" },
+		{ "ZQargone", "redacted" },
+		{ "a zqargone-b", "a redacted-b" },
+		{ "xzqargone", "xzqargone" },
+		{ "zqargone9", "zqargone9" },
+		{ "zqargone\xc3\xa9", "zqargone\xc3\xa9" },
+		{ "[zqargone`zqargtwo]", "[redacted`redacted]" },
+		{ "in /srv/zqpath", "redacted" },
+	};
+	struct buf out = BUF_INIT;
+	const struct pm_model *m;
+	struct pm_reader *r;
+	struct builder b;
+
+	(void)state;
+	begin(&b);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char name[32];
+		struct pm_config config = { .name = name, .value = pm_text(cases[i].text) };
+
+		snprintf(name, sizeof(name), "cpufreq.c%zu", i);
+		assert_int_equal(pm_model_add_config(&b.model, &config), 0);
+		pm_value_release(&config.value);
+	}
+	builder_write(&b, 0, 1);
+	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
+	read_all(r);
+	assert_int_equal(m->n_configs, sizeof(cases) / sizeof(*cases));
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		is(m->config[i].value.str.data, cases[i].want, cases[i].text);
+	end(&b, r, &out);
+}
+
 /* Instances, PMUs, types of CPUs. */
 static void machines(void **state)
 {
@@ -308,4 +517,6 @@ static void machines(void **state)
 	end(&b, r, &out);
 }
 
-UNIT_TESTS(cmocka_unit_test(counters), cmocka_unit_test(remarks), cmocka_unit_test(machines))
+UNIT_TESTS(cmocka_unit_test(counters), cmocka_unit_test(remarks), cmocka_unit_test(events_are_told_from_names),
+	   cmocka_unit_test(what_is_kept), cmocka_unit_test(pseudonyms_are_told), cmocka_unit_test(secrets_are_found),
+	   cmocka_unit_test(machines))
