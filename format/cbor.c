@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/double_bits.h"
+#include "common/memory.h"
 #include "common/utf8.h"
 #include "format/limits.h"
 #include "format/model.h"
@@ -298,30 +298,19 @@ static void decode_string(struct cbor *c, struct pm_value *v)
 	if (c->err)
 		return;
 	*v = text ? pm_text_n(data, len) : pm_bytes(data, len);
-	if (!v->str.data)
-		c->err = -ENOMEM;
+	memory_checked(v->str.data);
 }
 
 static void decode_array(struct cbor *c, struct pm_value *v, unsigned depth)
 {
 	size_t n = cbor_array(c), cap = n < 16 ? n : 16;
 
-	*v = pm_array((uint32_t)cap);
-	if (cap && !v->array.item)
-		c->err = -ENOMEM;
-	v->array.n = 0;
+	*v = (struct pm_value){ .kind = PM_VALUE_ARRAY, .array.item = memory_new(cap, sizeof(*v)) };
 	/* An item takes much more memory than its bytes in the file: grow the array as items are really read. */
 	for (size_t i = 0; i < n && !c->err; i++) {
 		if (i == cap) {
-			struct pm_value *item;
-
 			cap = cap * 2 < n ? cap * 2 : n;
-			item = realloc(v->array.item, cap * sizeof(*item));
-			if (!item) {
-				c->err = -ENOMEM;
-				return;
-			}
-			v->array.item = item;
+			v->array.item = memory_resize(v->array.item, cap, sizeof(*v));
 		}
 		cbor_value(c, &v->array.item[i], depth);
 		v->array.n++;
@@ -383,8 +372,7 @@ void cbor_value_map(struct cbor *c, struct pm_map *out, unsigned depth)
 
 		cbor_value(c, &v, depth);
 		if (!c->err) {
-			if (pm_map_set(out, m.key, v))
-				c->err = -ENOMEM;
+			memory_done(pm_map_set(out, m.key, v));
 			continue;
 		}
 		pm_value_release(&v);
@@ -394,8 +382,8 @@ void cbor_value_map(struct cbor *c, struct pm_map *out, unsigned depth)
 		*c = start;
 		cbor_skip(c);
 		/* That it exists says enough. */
-		if (!c->err && pm_key_critical(m.key) && pm_map_set(out, m.key, pm_bool(true)))
-			c->err = -ENOMEM;
+		if (!c->err && pm_key_critical(m.key))
+			memory_done(pm_map_set(out, m.key, pm_bool(true)));
 	}
 }
 

@@ -115,7 +115,7 @@ void cbor_field_ranges(struct cbor_fields *f, uint32_t key, const uint32_t *id, 
 /* A cursor. After the first failure, which `err` keeps, every call returns 0 and cbor_peek() CBOR_END. */
 struct cbor {
 	const uint8_t *at, *end;
-	int err;            /* 0, -EBADMSG, or -ENOMEM from the two functions that allocate */
+	int err;            /* 0 or -EBADMSG; what uses it may set others */
 	unsigned char rule; /* enum pm_rule: what the first failure broke */
 };
 
@@ -158,7 +158,7 @@ void cbor_map(struct cbor *c, struct cbor_map *m);
 void cbor_body(struct cbor *c, struct cbor_map *m);
 bool cbor_next(struct cbor *c, struct cbor_map *m);
 
-/* These allocate; the caller releases the result, also after a failure. `depth`: nesting levels that are still
+/* These allocate, as common/memory.h does; the caller releases the result, also after a failure. `depth`: nesting levels that are still
  * allowed. What struct pm_value cannot hold (tags, null, undefined, maps with other keys, and what has these inside)
  * fails, but is dropped from maps. */
 void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth);

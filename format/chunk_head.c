@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/memory.h"
 #include "format/cbor.h"
 #include "format/definitions.h"
 #include "format/frame.h"
@@ -237,10 +238,7 @@ static void decode_groups(struct cbor *c, struct chunk_head *h, uint32_t **group
 			c->err = -E2BIG;
 			return;
 		}
-		if (array_hold(group, cap, *n_groups + count, sizeof(**group))) {
-			c->err = -ENOMEM;
-			return;
-		}
+		memory_hold(group, cap, *n_groups + count, sizeof(**group));
 		while (count--)
 			(*group)[(*n_groups)++] = first++;
 	}
@@ -252,8 +250,8 @@ static void decode_blocks(struct cbor *c, struct chunk_head *h)
 
 	if (n % 5 || n / 5 > PM_MAX_GROUPS)
 		cbor_fail(c, PM_RULE_PAIRS);
-	else if (chunk_head_room(h, 0, 0, (uint32_t)(n / 5)))
-		c->err = -ENOMEM;
+	else
+		memory_done(chunk_head_room(h, 0, 0, (uint32_t)(n / 5)));
 	h->n_blocks = 0;
 	for (size_t i = 0; i < n / 5 && !c->err; i++) {
 		struct chunk_block *b = &h->block[h->n_blocks++];
@@ -431,8 +429,7 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 		if (!w.has_groups) {
 			if (!names(h, base->n_groups))
 				return -E2BIG;
-			if (chunk_head_room(h, base->n_groups, 0, 0))
-				return -ENOMEM;
+			memory_done(chunk_head_room(h, base->n_groups, 0, 0));
 			if (base->n_groups)
 				memcpy(h->group, base->group, base->n_groups * sizeof(*h->group));
 			h->n_groups = base->n_groups;

@@ -60,7 +60,7 @@ bool chunk_clocks_match(const struct pm_clocks *a, const struct pm_clocks *b);
 /* Appends the map. A key chunk needs no base. */
 void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base, uint64_t payload, struct buf *out);
 /* 0; -ENOLINK: depends on a chunk that `base` is not (then only key, rows, run and segment are set); -EBADMSG;
- * -E2BIG: too many groups; -ENOMEM. `payload`: bytes of the payload, which the blocks must fill exactly. */
+ * -E2BIG: too many groups. `payload`: bytes of the payload, which the blocks must fill exactly. */
 int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const void *meta, size_t len,
 		      uint64_t payload);
 /* Makes *base what the chunk after `h` depends on. `crc`: of the frame's head. 0 or -ENOMEM. */

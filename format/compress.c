@@ -7,6 +7,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "common/memory.h"
+
 /* dictionary.bin is part of the format: it never changes, and another dictionary would get another codec number. */
 /* clang-format off */
 __asm__(".section .rodata\n"
@@ -75,9 +77,7 @@ static int decompress_with(struct pm_zstd *z, const void *known, size_t known_le
 	size_t n;
 
 	if (!z->d)
-		z->d = ZSTD_createDCtx();
-	if (!z->d)
-		return -ENOMEM;
+		z->d = memory_checked(ZSTD_createDCtx());
 	/* zstd would also accept skippable frames and several frames in a row; neither is ever written. */
 	if (len < 4 || memcmp(in, "\x28\xb5\x2f\xfd", 4))
 		return -EBADMSG;
@@ -85,12 +85,13 @@ static int decompress_with(struct pm_zstd *z, const void *known, size_t known_le
 		return -EBADMSG;
 	if (ZSTD_findFrameCompressedSize(in, len) != len)
 		return -EBADMSG;
-	if (raw_len && buf_reserve(out, raw_len))
-		return -ENOMEM;
+	if (raw_len)
+		memory_done(buf_reserve(out, raw_len));
 	n = ZSTD_decompress_usingDict(z->d, raw_len ? out->data + out->len : &nothing, raw_len, in, len, known,
 				      known_len);
+	memory_done(ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM : 0);
 	if (n != raw_len)
-		return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
+		return -EBADMSG;
 	out->len += raw_len;
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "format/frame.h"
 #include "format/limits.h"
 #include "format/reader.h"
@@ -542,11 +542,7 @@ static void take_cpu_numbers(struct cbor *c, struct pm_topology *t, unsigned key
 	if (n > PM_MAX_CPUS || (t->cpu && n != t->n))
 		cbor_fail(c, PM_RULE_CPUS);
 	if (!t->cpu && !c->err) {
-		t->cpu = malloc((n ? n : 1) * sizeof(*t->cpu));
-		if (!t->cpu) {
-			c->err = -ENOMEM;
-			return;
-		}
+		t->cpu = memory_new(n, sizeof(*t->cpu));
 		t->n = (uint32_t)n;
 		memset(t->cpu, 0xff, n * sizeof(*t->cpu)); /* PM_NONE everywhere */
 		for (uint32_t k = 0; k < t->n; k++)
@@ -571,11 +567,7 @@ static void take_type_names(struct cbor *c, struct pm_topology *t)
 		cbor_fail(c, PM_RULE_LIMIT);
 		return;
 	}
-	t->type = calloc(n ? n : 1, sizeof(*t->type));
-	if (!t->type) {
-		c->err = -ENOMEM;
-		return;
-	}
+	t->type = memory_new(n, sizeof(*t->type));
 	for (t->n_types = 0; t->n_types < n && !c->err; t->n_types++)
 		take_text(c, &t->type[t->n_types]);
 }
@@ -638,7 +630,6 @@ static void take_numbers(struct decoding *d, struct cpulist *l)
 {
 	struct cbor *c = &d->c;
 	size_t n = cbor_array(c);
-	int err = 0;
 
 	if (n % 2)
 		cbor_fail(c, PM_RULE_PAIRS);
@@ -649,10 +640,8 @@ static void take_numbers(struct decoding *d, struct cpulist *l)
 		if (count > CPULIST_MAX + 1 - first || (l->n && first <= l->cpu[l->n - 1]))
 			cbor_fail(c, PM_RULE_NUMBERS);
 		take_room(d, &d->seen->ids, count, PM_FREE_IDS, PM_BYTE_IDS);
-		for (uint32_t k = 0; k < count && !c->err && !err; k++)
-			err = cpulist_add(l, first + k);
-		if (err)
-			c->err = err;
+		for (uint32_t k = 0; k < count && !c->err; k++)
+			memory_done(cpulist_add(l, first + k));
 	}
 }
 
@@ -937,11 +926,8 @@ static void take_counter(struct decoding *d, struct pm_counter *n)
 		d->newer = "columns";
 		d->newer_number = columns;
 	}
-	if (!c->err && !n->display) {
-		n->display = strdup(n->name);
-		if (!n->display)
-			c->err = -ENOMEM;
-	}
+	if (!c->err && !n->display)
+		n->display = memory_text(n->name);
 }
 
 /* Adds item `id`, or compares it with the known one of this id. */
@@ -988,7 +974,7 @@ static uint32_t *take_ids(struct decoding *d, uint32_t *count)
 	*count = 0;
 	for (size_t i = 0; i < n && !c->err; i += 3) {
 		uint32_t first = take_u32(c, UINT32_MAX), run = take_u32(c, PM_MAX_COLUMNS);
-		uint32_t step = take_u32(c, UINT32_MAX), *bigger;
+		uint32_t step = take_u32(c, UINT32_MAX);
 
 		if (c->err || !run || run > PM_MAX_COLUMNS - *count || (run - 1ull) * step > UINT32_MAX - first) {
 			cbor_fail(c, PM_RULE_RUNS);
@@ -997,12 +983,7 @@ static uint32_t *take_ids(struct decoding *d, uint32_t *count)
 		take_room(d, &d->seen->ids, run, PM_FREE_IDS, PM_BYTE_IDS);
 		if (c->err)
 			break;
-		bigger = realloc(id, (*count + run) * sizeof(*id));
-		if (!bigger) {
-			c->err = -ENOMEM;
-			break;
-		}
-		id = bigger;
+		id = memory_resize(id, *count + run, sizeof(*id));
 		for (uint32_t k = 0; k < run; k++)
 			id[(*count)++] = first + k * step;
 	}
@@ -1019,16 +1000,10 @@ static void take_over(struct decoding *d, struct pm_group *g, const uint32_t *le
 		d->c.err = -ENOLINK;
 		return;
 	}
-	instance = malloc(((size_t)from->n_instances + g->n_instances) * sizeof(*instance));
-	g->counter = malloc(from->n_counters * sizeof(*g->counter));
+	instance = memory_new((size_t)from->n_instances + g->n_instances, sizeof(*instance));
+	g->counter = memory_copy(from->counter, from->n_counters, sizeof(*g->counter));
 	if (!g->source)
-		g->source = strdup(from->source);
-	if (!instance || !g->counter || !g->source) {
-		free(instance);
-		d->c.err = -ENOMEM;
-		return;
-	}
-	memcpy(g->counter, from->counter, from->n_counters * sizeof(*g->counter));
+		g->source = memory_text(from->source);
 	g->n_counters = from->n_counters;
 	g->flags = from->flags;
 	g->newer |= from->newer;
@@ -1061,9 +1036,7 @@ static uint32_t *take_pairs(struct cbor *c, size_t *count)
 	if (n % 2 || n > 2 * PM_MAX_COLUMNS)
 		cbor_fail(c, PM_RULE_PAIRS);
 	/* Each takes at least a byte, so memory stays proportional to the file. */
-	pair = c->err ? NULL : malloc((n + 1) * sizeof(*pair));
-	if (!pair && !c->err)
-		c->err = -ENOMEM;
+	pair = c->err ? NULL : memory_new(n + 1, sizeof(*pair));
 	for (size_t i = 0; i < n && !c->err; i++)
 		pair[(*count)++] = take_u32(c, PM_MAX_COLUMNS);
 	return pair;
@@ -1135,12 +1108,10 @@ static void decode_group(struct decoding *d, uint32_t id)
 		/* A copy does not say what a group continues. */
 		if (old)
 			d->m->group[old - d->m->group].continues = g.continues;
-		if (old && pm_model_retire_group(d->m, g.continues))
-			c->err = -ENOMEM;
-		else if (array_room(&d->seen->group, d->seen->n_groups, sizeof(*d->seen->group)))
-			c->err = -ENOMEM;
-		else
-			d->seen->group[d->seen->n_groups++] = id;
+		if (old)
+			memory_done(pm_model_retire_group(d->m, g.continues));
+		memory_room(&d->seen->group, d->seen->n_groups, sizeof(*d->seen->group));
+		d->seen->group[d->seen->n_groups++] = id;
 	}
 	pm_group_release(&g);
 }
@@ -1241,8 +1212,7 @@ static void retire_group(struct decoding *d, const struct pm_group *g)
 	/* Few bytes may claim much room: at most that of live groups. */
 	columns = (uint64_t)g->n_counters * g->n_instances;
 	d->seen->columns -= columns < d->seen->columns ? columns : d->seen->columns;
-	if (pm_model_retire_group(d->m, g->id))
-		d->c.err = -ENOMEM;
+	memory_done(pm_model_retire_group(d->m, g->id));
 }
 
 static void decode_retired_groups(struct decoding *d)
@@ -1353,8 +1323,7 @@ static void decode_instance(struct decoding *d, uint32_t id)
 		if (!c->err && old)
 			d->m->instance[old - d->m->instance].copy = i.copy;
 		if (!c->err && old && i.retired_ns && !old->retired_ns) {
-			if (pm_model_retire_instance(d->m, id, i.retired_ns))
-				c->err = -ENOMEM;
+			memory_done(pm_model_retire_instance(d->m, id, i.retired_ns));
 			d->news = true;
 		}
 	}
@@ -1385,8 +1354,7 @@ static void decode_retired(struct decoding *d)
 		if (!known || known->retired_ns)
 			continue;
 		d->news = true;
-		if (pm_model_retire_instance(d->m, (uint32_t)id, time))
-			d->c.err = -ENOMEM;
+		memory_done(pm_model_retire_instance(d->m, (uint32_t)id, time));
 	}
 }
 
@@ -1479,7 +1447,7 @@ static void take_event(struct cbor *c, struct pm_event *e, uint64_t base_ns)
 		cbor_fail(c, PM_RULE_EVENT);
 }
 
-int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm_event *e), void *ctx,
+int decode_events(const void *body, size_t len, void (*take)(void *ctx, struct pm_event *e), void *ctx,
 		  enum pm_rule *rule)
 {
 	struct cbor c = cbor_over(body, len);
@@ -1498,10 +1466,10 @@ int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm
 			struct pm_event e;
 
 			take_event(&c, &e, base_ns);
-			if (!c.err)
-				c.err = take(ctx, &e);
 			if (c.err)
 				pm_event_release(&e);
+			else
+				take(ctx, &e);
 		}
 	}
 	cbor_finish(&c);
@@ -1528,12 +1496,7 @@ void take_text(struct cbor *c, char **out)
 		return;
 	}
 	free(*out);
-	*out = malloc(len + 1);
-	if (!*out) {
-		c->err = -ENOMEM;
-		return;
-	}
+	*out = memory_new(len + 1, 1);
 	if (len)
 		memcpy(*out, text, len);
-	(*out)[len] = '\0';
 }

@@ -55,9 +55,8 @@ void newer_note(struct buf *out, const char *format, ...) __attribute__((format(
 void definitions_seen_release(struct definitions_seen *s);
 int decode_definitions(struct pm_model *m, unsigned type, const void *body, size_t len, struct definitions_seen *seen,
 		       unsigned *parts);
-/* The events of a body, one after the other: each is the caller's to release. 0, -EBADMSG with *rule, -ENOMEM, or
- * what `take` returns. */
-int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm_event *e), void *ctx,
+/* The events of a body, one after the other: each is the caller's to release. 0, or -EBADMSG with *rule. */
+int decode_events(const void *body, size_t len, void (*take)(void *ctx, struct pm_event *e), void *ctx,
 		  enum pm_rule *rule);
 
 #define ATTRS_DEPTH CBOR_ATTRS_DEPTH

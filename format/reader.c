@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "common/memory.h"
 #include "format/chunk_head.h"
 #include "format/codec/block.h"
 #include "format/compress.h"
@@ -125,13 +126,12 @@ static void window_pace(struct window *w, size_t first, size_t most)
 }
 
 /* Makes room for at least one step after `end`. */
-static int window_room(struct window *w)
+static void window_room(struct window *w)
 {
 	size_t cap = w->cap ? w->cap : 2 * w->step;
-	uint8_t *data;
 
 	if (w->cap - w->end >= w->step)
-		return 0;
+		return;
 	if (w->at) {
 		memmove(w->data, w->data + w->at, window_has(w));
 		w->end -= w->at;
@@ -140,13 +140,9 @@ static int window_room(struct window *w)
 	while (cap - w->end < w->step)
 		cap *= 2;
 	if (cap == w->cap)
-		return 0;
-	data = realloc(w->data, cap);
-	if (!data)
-		return -ENOMEM;
-	w->data = data;
+		return;
+	w->data = memory_resize(w->data, cap, 1);
 	w->cap = cap;
-	return 0;
 }
 
 /* Makes `len` bytes available; fewer only at the end. Memory grows with what was read, not with `len`. 0 or
@@ -158,10 +154,8 @@ static int window_need(struct window *w, uint64_t len)
 		w->eof = false;
 	while (window_has(w) < len && !w->eof) {
 		ssize_t n;
-		int err = window_room(w);
 
-		if (err)
-			return err;
+		window_room(w);
 		n = w->in.read(w->in.ctx, w->data + w->end, w->step);
 		if (n < 0)
 			return (int)n;
@@ -233,6 +227,7 @@ struct reader_group {
 	bool marked;          /* some of its columns cannot be read */
 	bool strings;         /* some of its numbers are those of strings */
 	bool in_v;            /* the last row is that of v, else `before` */
+	bool missing;         /* `status` says why, of the last rows */
 	bool chained;         /* `before` is the row before v, if that is the last one */
 	uint32_t chain, rows; /* the last row is one of these chunks, or was taken over from one; 0: there is none */
 	uint64_t chunk;       /* that it was last decoded from, counted from 1 */
@@ -346,14 +341,13 @@ static void chunk_reader_select(struct chunk_reader *r, bool (*wanted)(void *ctx
 		r->group[i].wanted = WANTED_UNASKED;
 }
 
-/* The state of a group of the model, valid until the model grows; NULL without memory. */
+/* The state of a group of the model, valid until the model grows. */
 static struct reader_group *group_of(struct chunk_reader *r, uint32_t id)
 {
 	const struct pm_group *g = pm_model_group(r->model, id);
 	struct reader_group *own;
 
-	if (array_hold(&r->group, &r->groups_cap, g->slot + 1ull, sizeof(*r->group)))
-		return NULL;
+	memory_hold(&r->group, &r->groups_cap, g->slot + 1ull, sizeof(*r->group));
 	own = &r->group[g->slot];
 	if (own->id != id) {
 		group_release(own);
@@ -383,31 +377,27 @@ static bool wants(struct chunk_reader *r, uint32_t id)
 	return own->wanted == WANTED_YES;
 }
 
-/* The last row goes to `before`; v is then free to be filled. 0 or -ENOMEM. */
-static int keep_last_row(struct reader_group *g)
+/* The last row goes to `before`; v is then free to be filled. */
+static void keep_last_row(struct reader_group *g)
 {
 	struct pm_matrix m = { .rows = g->rows, .stride = g->rows, .v = g->v };
 
 	if (!g->in_v)
-		return 0;
-	if (!g->before) {
-		g->before = malloc(2ull * g->layout.columns * sizeof(*g->before));
-		if (!g->before)
-			return -ENOMEM;
-	}
+		return;
+	if (!g->before)
+		g->before = memory_new(2ull * g->layout.columns, sizeof(*g->before));
 	m.before = g->chained ? g->before : NULL;
 	row_after(&g->layout, &m, g->before);
 	g->in_v = false;
-	return 0;
 }
 
-/* Lays the group's columns out, once. 0 or -ENOMEM. */
-static int need_layout(struct chunk_reader *r, struct reader_group *own)
+/* Lays the group's columns out, once. */
+static void need_layout(struct chunk_reader *r, struct reader_group *own)
 {
 	const struct pm_group *g = pm_model_group(r->model, own->id);
 
 	if (own->layout.band)
-		return 0;
+		return;
 	for (uint32_t i = 0; i < g->n_counters; i++) {
 		const struct pm_counter *c = pm_model_counter(r->model, g->counter[i]);
 
@@ -416,44 +406,38 @@ static int need_layout(struct chunk_reader *r, struct reader_group *own)
 	}
 	for (uint32_t i = 0; i < g->n_instances; i++)
 		own->marked |= pm_model_instance(r->model, g->instance[i])->newer;
-	return layout_init(&own->layout, r->model, g);
+	memory_done(layout_init(&own->layout, r->model, g));
 }
 
-static int continue_group(struct chunk_reader *r, const struct pm_group *g)
+static void continue_group(struct chunk_reader *r, const struct pm_group *g)
 {
 	const struct pm_group *from = pm_model_group(r->model, g->continues);
 	struct reader_group *own, *old = from ? group_if(r, from->id) : NULL;
-	int err;
 
 	if (!old || !r->chain || old->chain != r->chain)
-		return 0;
+		return;
 	own = group_of(r, g->id);
 	old = group_if(r, from->id);
-	if (!own || keep_last_row(old) || need_layout(r, own))
-		return -ENOMEM;
+	keep_last_row(old);
+	need_layout(r, own);
 	/* The chunk is being read again after going back: what is known is newer. */
 	if (own->chain == r->chain)
-		return 0;
+		return;
 	free(own->before);
-	own->before = malloc(2ull * own->layout.columns * sizeof(*own->before));
-	if (!own->before)
-		return -ENOMEM;
-	err = group_take_over(g, own->before, from, old->before, old->last_tick);
+	own->before = memory_new(2ull * own->layout.columns, sizeof(*own->before));
+	memory_done(group_take_over(g, own->before, from, old->before, old->last_tick));
 	own->in_v = false;
 	own->last_tick = old->last_tick;
 	own->chain = old->chain;
-	return err;
 }
 
-/* After definitions: groups that continue others take over their last rows, and retired ones are released. 0 or
- * -ENOMEM. */
-static int chunk_reader_regroup(struct chunk_reader *r, const struct definitions_seen *seen)
+/* After definitions: groups that continue others take over their last rows, and retired ones are released. */
+static void chunk_reader_regroup(struct chunk_reader *r, const struct definitions_seen *seen)
 {
 	const struct model_ids *ids = &r->model->index.group_ids;
-	int err = 0;
 
-	for (uint32_t i = 0; i < seen->n_groups && !err; i++)
-		err = continue_group(r, pm_model_group(r->model, seen->group[i]));
+	for (uint32_t i = 0; i < seen->n_groups; i++)
+		continue_group(r, pm_model_group(r->model, seen->group[i]));
 	/* The rows take most of a group's memory. */
 	for (uint32_t i = r->forgotten == r->model->index.forgotten ? r->retired : 0; i < ids->n_retired; i++) {
 		struct reader_group *g = group_if(r, ids->retired[i]);
@@ -463,7 +447,6 @@ static int chunk_reader_regroup(struct chunk_reader *r, const struct definitions
 	}
 	r->retired = ids->n_retired;
 	r->forgotten = r->model->index.forgotten;
-	return err;
 }
 
 /* Readers that compute with times rely on it: CLOCK_MONOTONIC never goes back, and never reaches 292 years. */
@@ -513,55 +496,58 @@ static int chunk_reader_take(struct chunk_reader *r, const struct frame_head *h,
 		newer_note(&r->newer, "chunks of codec %d, or with keys newer than this program", r->head.codec);
 	r->stage = CHUNK_HEAD;
 	r->chunks++;
-	return chunk_base_set(&r->base, &r->head, h->crc);
+	memory_done(chunk_base_set(&r->base, &r->head, h->crc));
+	return 0;
 }
 
-static int make_room(struct reader_group *g, uint32_t rows)
+static void make_room(struct reader_group *g, uint32_t rows)
 {
 	size_t cells = (size_t)g->layout.columns * rows;
 
 	if (cells <= g->v_cap)
-		return 0;
+		return;
 	free(g->v);
-	g->v = malloc(cells * sizeof(*g->v));
-	g->v_cap = g->v ? cells : 0;
-	return g->v ? 0 : -ENOMEM;
+	g->v = memory_checked(malloc(cells * sizeof(*g->v)));
+	g->v_cap = cells;
 }
 
+/* The cells of a chunk's group that say why values are missing, all 0. */
 static uint16_t *make_status(void *ctx, size_t cells)
 {
-	struct pm_chunk_group *out = ((void **)ctx)[0];
-	struct reader_group *g = ((void **)ctx)[1];
+	struct reader_group *g = ctx;
 
 	if (cells > g->status_cap) {
 		free(g->status);
-		g->status = malloc(cells * sizeof(*g->status));
-		g->status_cap = g->status ? cells : 0;
+		g->status = memory_checked(malloc(cells * sizeof(*g->status)));
+		g->status_cap = cells;
 	}
-	if (g->status)
-		memset(g->status, 0, cells * sizeof(*g->status));
-	out->status = g->status;
+	memset(g->status, 0, cells * sizeof(*g->status));
+	g->missing = true;
 	return g->status;
 }
 
+/* Makes them if no value was missing so far. */
+static uint16_t *need_status(const struct chunk_reader *r, struct reader_group *g)
+{
+	return g->missing ? g->status : make_status(g, (size_t)g->layout.columns * r->head.rows);
+}
+
 /* Marks values that this version cannot read: those of some counters and instances, or all. */
-static int mark_newer(struct chunk_reader *r, struct reader_group *own, struct pm_chunk_group *out, bool all)
+static void mark_newer(struct chunk_reader *r, struct reader_group *own, bool all)
 {
 	const struct pm_group *g = pm_model_group(r->model, own->id);
 	uint32_t head = own->layout.head, rows = r->head.rows;
+	uint16_t *status = need_status(r, own);
 
-	if (!out->status && !make_status((void *[]){ out, own }, (size_t)own->layout.columns * rows))
-		return -ENOMEM;
 	for (uint32_t v = 0; head + v < own->layout.columns; v++)
 		if (all || pm_model_counter(r->model, pm_group_counter_of(g, v))->newer ||
 		    pm_model_instance(r->model, pm_group_instance_of(g, v))->newer)
 			for (uint32_t row = 0; row < rows; row++)
-				own->status[(size_t)(head + v) * rows + row] = PM_REASON_NEWER;
-	return 0;
+				status[(size_t)(head + v) * rows + row] = PM_REASON_NEWER;
 }
 
 /* A value that is not the id of a string is invalid. */
-static int check_strings(struct chunk_reader *r, struct reader_group *own, struct pm_chunk_group *out)
+static void check_strings(struct chunk_reader *r, struct reader_group *own)
 {
 	const struct pm_group *g = pm_model_group(r->model, own->id);
 	uint32_t head = own->layout.head, rows = r->head.rows;
@@ -572,15 +558,12 @@ static int check_strings(struct chunk_reader *r, struct reader_group *own, struc
 		if (!pm_counter_texts(pm_model_counter(r->model, pm_group_counter_of(g, v))))
 			continue;
 		for (size_t cell = at; cell < at + rows; cell++) {
-			if ((out->status && out->status[cell]) ||
+			if ((own->missing && own->status[cell]) ||
 			    (own->v[cell] && own->v[cell] <= r->model->n_strings))
 				continue;
-			if (!out->status && !make_status((void *[]){ out, own }, (size_t)own->layout.columns * rows))
-				return -ENOMEM;
-			own->status[cell] = PM_REASON_SUSPECT;
+			need_status(r, own)[cell] = PM_REASON_SUSPECT;
 		}
 	}
-	return 0;
 }
 
 static bool all_newer(const struct chunk_reader *r, uint32_t id)
@@ -589,21 +572,19 @@ static bool all_newer(const struct chunk_reader *r, uint32_t id)
 }
 
 /* For a group whose bytes cannot be interpreted, only the fact that it was read at these ticks is known. */
-static int stand_in(struct chunk_reader *r, uint32_t id, struct pm_chunk_group *out)
+static void stand_in(struct chunk_reader *r, uint32_t id, struct pm_chunk_group *out)
 {
 	struct reader_group *g = group_if(r, id);
 	uint32_t rows = r->head.rows;
-	int err = make_room(g, rows);
 
-	if (err)
-		return err;
+	make_room(g, rows);
 	g->chain = 0;
-	g->in_v = false;
+	g->in_v = g->missing = false;
 	for (uint32_t c = 0; c < g->layout.columns; c++)
 		for (uint32_t row = 0; row < rows; row++)
 			g->v[(size_t)c * rows + row] = c < g->layout.head ? r->head.tick[row] : 0;
-	*out = (struct pm_chunk_group){ .group = id, .v = g->v, .stride = rows };
-	return mark_newer(r, g, out, true);
+	mark_newer(r, g, true);
+	*out = (struct pm_chunk_group){ .group = id, .v = g->v, .status = g->status, .stride = rows };
 }
 
 static void lose_group(struct chunk_reader *r, struct pm_chunk_group *g, struct chunk_loss *loss)
@@ -638,20 +619,17 @@ static int take_group(struct chunk_reader *r, struct block_cursor *b, uint32_t i
 
 	if (!g || all_newer(r, id)) {
 		err = block_skip(b, rows.codec);
-		return err || !g ? err : stand_in(r, id, out);
+		if (!err && g)
+			stand_in(r, id, out);
+		return err;
 	}
 	rows.before_tick = g->last_tick;
 	if (chained)
-		err = keep_last_row(g);
+		keep_last_row(g);
 	g->chain = 0;
-	if (!err)
-		err = make_room(g, rows.rows);
-	if (err)
-		return err;
-	out->v = g->v;
-	out->stride = rows.rows;
-	err = block_take(b, &g->layout, &rows, chained ? g->before : NULL, g->v, rows.rows, make_status,
-			 (void *[]){ out, g });
+	g->missing = false;
+	make_room(g, rows.rows);
+	err = block_take(b, &g->layout, &rows, chained ? g->before : NULL, g->v, rows.rows, make_status, g);
 	/* It was selected late, or the row that it depends on was not decoded: it waits for absolute values. */
 	if (err == -ENOLINK) {
 		*out = (struct pm_chunk_group){ .group = id, .absent = true };
@@ -667,10 +645,17 @@ static int take_group(struct chunk_reader *r, struct block_cursor *b, uint32_t i
 	g->chain = r->chain;
 	g->last_tick = r->head.tick[rows.rows - 1];
 	g->rows = rows.rows;
-	out->absent = false;
 	if (g->strings)
-		err = check_strings(r, g, out);
-	return err || !g->marked ? err : mark_newer(r, g, out, false);
+		check_strings(r, g);
+	if (g->marked)
+		mark_newer(r, g, false);
+	*out = (struct pm_chunk_group){
+		.group = id,
+		.v = g->v,
+		.status = g->missing ? g->status : NULL,
+		.stride = rows.rows,
+	};
+	return 0;
 }
 
 /* What may be decoded is bounded before anything is allocated: by the limits of a chunk, and in total by the bytes
@@ -680,18 +665,16 @@ static int prepare_groups(struct chunk_reader *r, uint64_t budget)
 	uint64_t values = 0;
 	uint32_t n = r->head.n_groups + r->head.n_lost;
 
-	if (array_hold(&r->chunk_group, &r->chunk_groups_cap, n, sizeof(*r->chunk_group)))
-		return -ENOMEM;
+	memory_hold(&r->chunk_group, &r->chunk_groups_cap, n, sizeof(*r->chunk_group));
 	for (uint32_t i = 0; i < n; i++) {
 		bool lost = i >= r->head.n_groups;
 		uint32_t id = lost ? r->head.lost[i - r->head.n_groups] : r->head.group[i];
 
-		if (pm_model_group(r->model, id) && !group_of(r, id))
-			return -ENOMEM;
+		if (pm_model_group(r->model, id))
+			group_of(r, id);
 		if (!wants(r, id))
 			continue;
-		if (need_layout(r, group_if(r, id)))
-			return -ENOMEM;
+		need_layout(r, group_if(r, id));
 		r->rule = PM_RULE_NAMED;
 		if (group_if(r, id)->chunk == r->chunks)
 			return -EBADMSG;
@@ -750,9 +733,9 @@ static int take_block(struct chunk_reader *r, const struct chunk_block *b, const
 			lose_group(r, out, loss);
 		if (!wanted || torn)
 			continue;
-		err = !r->head.newer      ? take_group(r, &at, id, out, loss) :
-		      out && wants(r, id) ? stand_in(r, id, out) :
-					    0;
+		err = r->head.newer ? 0 : take_group(r, &at, id, out, loss);
+		if (r->head.newer && out && wants(r, id))
+			stand_in(r, id, out);
 		if (err) {
 			r->rule = (enum pm_rule)at.items.rule;
 			return err;
@@ -803,7 +786,7 @@ static int take_blocks(struct chunk_reader *r, const uint8_t *payload, struct ch
 }
 
 /* Decodes the blocks of the current chunk into r->chunk. `budget`: values that all chunks so far may have. 0;
- * -EBADMSG and -E2BIG if it breaks a rule or the limits; -ENOMEM. */
+ * -EBADMSG and -E2BIG if it breaks a rule or the limits. */
 static int chunk_reader_decode(struct chunk_reader *r, const uint8_t *payload, uint64_t budget,
 			       struct chunk_loss *loss)
 {
@@ -924,24 +907,22 @@ struct pm_reader {
 
 /* Records the offset of wall time from CLOCK_MONOTONIC when it has changed. Both are slewed alike, so any change
  * beyond the noise of reading them is a step. */
-static int note_relation(struct pm_reader *r, const struct pm_clocks *c)
+static void note_relation(struct pm_reader *r, const struct pm_clocks *c)
 {
 	const struct pm_clocks *last = r->n_relations ? &r->relation[r->n_relations - 1] : NULL;
 
 	if (!c->realtime)
-		return 0;
+		return;
 	if (last && last->monotonic <= c->monotonic) {
 		int64_t moved = (int64_t)((c->realtime - c->monotonic) - (last->realtime - last->monotonic));
 
 		if (moved < RELATION_NOISE_NS && moved > -RELATION_NOISE_NS)
-			return 0;
+			return;
 	}
 	if ((last && last->monotonic > c->monotonic) || r->n_relations == RELATIONS_MAX)
-		return 0;
-	if (array_room(&r->relation, r->n_relations, sizeof(*r->relation)))
-		return -ENOMEM;
+		return;
+	memory_room(&r->relation, r->n_relations, sizeof(*r->relation));
 	r->relation[r->n_relations++] = *c;
-	return 0;
 }
 
 uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
@@ -969,7 +950,7 @@ static struct pm_damage *go_on(struct pm_reader *r, struct pm_damage *d)
 	return d;
 }
 
-/* Notes damage; contiguous damage of one kind becomes one. NULL without memory. */
+/* Notes damage; contiguous damage of one kind becomes one. NULL where nobody looks at it. */
 static struct pm_damage *damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
 				    const char *format, ...) __attribute__((format(printf, 5, 6)));
 static struct pm_damage *damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
@@ -997,10 +978,7 @@ static struct pm_damage *damage_add(struct pm_reader *r, enum pm_damage_kind kin
 		d->frames += whole_frame;
 		return go_on(r, d);
 	}
-	if (array_room(&r->damage, r->n_damage, sizeof(*r->damage))) {
-		r->err = -ENOMEM;
-		return NULL;
-	}
+	memory_room(&r->damage, r->n_damage, sizeof(*r->damage));
 	d = &r->damage[r->n_damage++];
 	*d = (struct pm_damage){
 		.kind = kind,
@@ -1235,7 +1213,7 @@ static int find_frame(struct pm_reader *r, struct frame_head *h)
 }
 
 /* The body of a frame with its payload in the window: checksum, decompression. Points into the window or
- * r->numbers.body. 0, -EBADMSG, -ENOMEM; -ENOTSUP if only a newer version can. */
+ * r->numbers.body. 0, -EBADMSG; -ENOTSUP if only a newer version can. */
 static int body_of(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len)
 {
 	const uint8_t *payload = window_at(&r->window) + h->head_len;
@@ -1273,8 +1251,8 @@ static int body_of(struct pm_reader *r, const struct frame_head *h, const void *
 
 /* ---- opening: what a file must begin with, and which of its recordings this version can read ---- */
 
-/* Before anything else of a recording is read: does its header say that it cannot be read? 1, 0 or -ENOMEM. */
-static int header_too_new(struct pm_reader *r, const struct frame_head *h)
+/* Before anything else of a recording is read: does its header say that it cannot be read? */
+static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
 {
 	struct pm_map header = { 0 };
 	const struct pm_value *bits;
@@ -1295,25 +1273,22 @@ static int header_too_new(struct pm_reader *r, const struct frame_head *h)
 	for (uint32_t i = 0; i < header.n && !err; i++)
 		too_new |= pm_key_critical(header.field[i].key);
 	pm_map_release(&header);
-	return err == -ENOMEM ? err : too_new;
+	return too_new;
 }
 
-/* Whether this frame belongs to a recording that cannot be read; notes that. 1, 0 or -ENOMEM. */
-static int hides(struct pm_reader *r, const struct frame_head *h)
+/* Whether this frame belongs to a recording that cannot be read; notes that. */
+static bool hides(struct pm_reader *r, const struct frame_head *h)
 {
 	const uint8_t *id = r->hidden ? r->hidden_id : r->id;
-	int too_new;
 
 	if (h->type != PM_FRAME_HEADER ||
 	    ((r->hidden || r->id_known) && !memcmp(id, h->id, sizeof(r->id)) && (h->sequence || !r->sequence)))
 		return r->hidden;
-	if ((too_new = header_too_new(r, h)) < 0)
-		return too_new;
-	if (!too_new) {
+	if (!header_too_new(r, h)) {
 		if (r->hidden && !r->id_known)
 			r->start = r->window.offset;
 		r->hidden = false;
-		return 0;
+		return false;
 	}
 	newer_note(&r->numbers.newer, "the recording at byte %" PRIu64 " uses features newer than this program",
 		   r->window.offset);
@@ -1322,7 +1297,7 @@ static int hides(struct pm_reader *r, const struct frame_head *h)
 	memcpy(r->hidden_id, h->id, sizeof(r->id));
 	r->hidden = true;
 	r->expected = EXPECTS_END;
-	return 1;
+	return true;
 }
 
 /* Notes a frame that this version does not know, and the consequences. */
@@ -1391,48 +1366,37 @@ static void release_events(struct pm_reader *r)
 }
 
 /* Takes over *e. */
-static int queue_event(void *ctx, struct pm_event *e)
+static void queue_event(void *ctx, struct pm_event *e)
 {
 	struct pm_reader *r = ctx;
 
-	if (array_room(&r->event, r->n_events, sizeof(*r->event)))
-		return -ENOMEM;
+	memory_room(&r->event, r->n_events, sizeof(*r->event));
 	r->event[r->n_events++] = *e;
-	return 0;
 }
 
 /* Reports that what has retired is gone, as an event. */
-static int queue_gone(struct pm_reader *r)
+static void queue_gone(struct pm_reader *r)
 {
 	const struct model_ids *ids = &r->model.index.instance_ids;
 	uint32_t from = r->forgotten == r->model.index.forgotten ? r->retired : ids->n_kept;
-	int err = 0;
 
-	for (uint32_t i = from; i < ids->n_retired && !err; i++) {
+	for (uint32_t i = from; i < ids->n_retired; i++) {
 		const struct pm_instance *x = pm_model_instance(&r->model, ids->retired[i]);
 		struct pm_event e = { .type = PM_EVENT_GONE, .time_ns = x->retired_ns };
 
-		err = pm_map_set(&e.attrs, PM_EVENT_KEY_INSTANCE, pm_u64(x->id));
-		if (!err)
-			err = queue_event(r, &e);
-		if (err)
-			pm_event_release(&e);
+		memory_done(pm_map_set(&e.attrs, PM_EVENT_KEY_INSTANCE, pm_u64(x->id)));
+		queue_event(r, &e);
 	}
 	r->retired = ids->n_retired;
-	return err;
 }
 
 /* The model has. */
-static int changed(struct pm_reader *r)
+static void changed(struct pm_reader *r)
 {
-	int err;
-
 	release_events(r);
-	err = chunk_reader_regroup(&r->numbers, &r->seen);
-	if (!err)
-		err = queue_gone(r);
+	chunk_reader_regroup(&r->numbers, &r->seen);
+	queue_gone(r);
 	r->forgotten = r->model.index.forgotten;
-	return err;
 }
 
 /* From here on, definitions repeat all that is there. */
@@ -1443,18 +1407,16 @@ static void enter_copy(struct pm_reader *r)
 }
 
 /* What the copy did not name has retired. */
-static int retire_unnamed(struct pm_reader *r, uint64_t time_ns)
+static void retire_unnamed(struct pm_reader *r, uint64_t time_ns)
 {
 	struct pm_model *m = &r->model;
-	int err = 0;
 
-	for (uint32_t i = 0; i < m->n_groups && !err; i++)
+	for (uint32_t i = 0; i < m->n_groups; i++)
 		if (!m->group[i].retired && m->group[i].copy != r->seen.copy)
-			err = pm_model_retire_group(m, m->group[i].id);
-	for (uint32_t i = 0; i < m->n_instances && !err; i++)
+			memory_done(pm_model_retire_group(m, m->group[i].id));
+	for (uint32_t i = 0; i < m->n_instances; i++)
 		if (!m->instance[i].retired_ns && m->instance[i].copy != r->seen.copy)
-			err = pm_model_retire_instance(m, m->instance[i].id, time_ns);
-	return err;
+			memory_done(pm_model_retire_instance(m, m->instance[i].id, time_ns));
 }
 
 static int definitions(struct pm_reader *r, const struct frame_head *h, const void *body, size_t len,
@@ -1479,11 +1441,12 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 	}
 	if (r->way == WAY_SEEK && r->copying && r->frame_end == key->offset) {
 		item->parts = (item->parts | PM_PART_SCHEMA | PM_PART_INSTANCES) & ~(unsigned)PM_PART_REPEATED;
-		err = retire_unnamed(r, key->from_ns);
+		retire_unnamed(r, key->from_ns);
 		r->copying = false;
 		r->leap.copy_end = 0;
 	}
-	return err ? err : changed(r);
+	changed(r);
+	return 0;
 }
 
 /* ---- seeking: by the index if there is one, else by hopping from frame head to frame head ---- */
@@ -1517,8 +1480,7 @@ static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 		return 0;
 	if (c->n >= PM_MAX_CATALOG)
 		return -E2BIG;
-	if (array_room(&c->entry, c->n, sizeof(*c->entry)))
-		return -ENOMEM;
+	memory_room(&c->entry, c->n, sizeof(*c->entry));
 	c->entry[c->n++] = kept;
 	return 0;
 }
@@ -1567,8 +1529,7 @@ static int find_indexes(struct pm_reader *r, uint64_t **list, size_t *n)
 		frame_meta(&h, &l);
 		if (l.offset != at - r->start)
 			return -EBADMSG;
-		if (array_room(list, *n, sizeof(**list)))
-			return -ENOMEM;
+		memory_room(list, *n, sizeof(**list));
 		(*list)[(*n)++] = at;
 	}
 	return *n ? 0 : -EBADMSG;
@@ -1651,13 +1612,10 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 	if (e->type == PM_FRAME_CHUNK) {
 		ok = chunk_reader_peek(&r->numbers, head, base, &h);
 		base->valid = false;
-		if (!ok)
-			ok = chunk_base_set(base, head, h.crc);
-		if (ok == -ENOMEM)
-			return ok;
 		if (ok) {
 			e->type = OTHER_FRAME;
 		} else {
+			memory_done(chunk_base_set(base, head, h.crc));
 			e->key = head->key;
 			e->from_ns = head->tick[0];
 			e->to_ns = head->tick[head->rows - 1];
@@ -1693,14 +1651,12 @@ static int hop_on(struct pm_reader *r, struct chunk_head *head, struct chunk_bas
 static int by_hopping(struct pm_reader *r)
 {
 	struct window *w = &r->window;
-	SCOPED(scoped_free) struct chunk_head *head = calloc(1, sizeof(*head));
+	SCOPED(scoped_free) struct chunk_head *head = memory_new(1, sizeof(*head));
 	struct chunk_base base = { 0 };
 	uint64_t from = r->catalog.to_offset;
 	struct index_entry e;
 	int ok;
 
-	if (!head)
-		return -ENOMEM;
 	ok = window_seek(w, from > r->start ? from : r->start);
 	window_pace(w, HOP_STEP, HOP_STEP);
 	while (!ok && (ok = hop_on(r, head, &base, &e)) == 1)
@@ -1807,15 +1763,15 @@ static bool is_damage(int err)
 
 int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, uint64_t enough_ns)
 {
-	SCOPED(scoped_free) struct chunk_head *head = r->window.in.seek ? calloc(1, sizeof(*head)) : NULL;
+	SCOPED(scoped_free) struct chunk_head *head = memory_new(1, sizeof(*head));
 	struct chunk_base base = { 0 };
 	uint64_t here = r->window.offset;
 	struct index_entry e;
 	size_t n = 0;
 	int ok, back;
 
-	if (!head)
-		return r->window.in.seek ? -ENOMEM : 0;
+	if (!r->window.in.seek)
+		return 0;
 	turn(r);
 	window_pace(&r->window, HOP_STEP, HOP_STEP);
 	ok = need_id(r);
@@ -2072,11 +2028,8 @@ static int drop_frame(struct pm_reader *r, const struct frame_head *h)
 
 static int damage_item(struct pm_reader *r, struct pm_item *item)
 {
-	const struct pm_damage *d = r->damage + r->damage_told;
+	const struct pm_damage *d = &r->damage[r->damage_told++];
 
-	if (r->damage_told == r->n_damage)
-		return r->err = -ENOMEM;
-	r->damage_told++;
 	*item = (struct pm_item){
 		.kind = PM_ITEM_DAMAGE,
 		.offset = d->offset,
@@ -2224,10 +2177,9 @@ static int chunk_frame(struct pm_reader *r, const struct frame_head *h, struct p
 			   pm_rule_text(PM_RULE_ASCEND));
 	if (err == -ENOLINK || err == -EDOM)
 		return 1;
-	if (!err)
-		err = note_relation(r, &head->clocks);
 	if (err)
 		return err;
+	note_relation(r, &head->clocks);
 	item->kind = PM_ITEM_CHUNK;
 	item->chunk = (struct pm_chunk_head){
 		.run = head->run,
@@ -2257,7 +2209,7 @@ static int at_end(struct pm_reader *r, struct pm_item *item)
 		return 0;
 	damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
 		   "no end frame: the recorder was killed, or is still running");
-	return damage_item(r, item);
+	return r->damage_told < r->n_damage ? damage_item(r, item) : 0;
 }
 
 /* Reads one frame. 1: *item is set; 0: look again; -errno. */
@@ -2266,7 +2218,7 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	struct window *w = &r->window;
 	uint64_t offset = w->offset, length = frame_len(h), lost;
 	bool begins;
-	int hidden, ok;
+	int ok;
 
 	/* A copy of all definitions is over. */
 	if (h->type == PM_FRAME_CHUNK && r->copying && r->way != WAY_SEEK) {
@@ -2277,9 +2229,10 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 					  .type = PM_FRAME_HEADER,
 					  .parts = PM_PART_SCHEMA | PM_PART_INSTANCES };
 		r->copying = false;
-		ok = whole ? retire_unnamed(r, r->last_ns) : 0;
-		ok = ok ? ok : changed(r);
-		return ok ? ok : 1;
+		if (whole)
+			retire_unnamed(r, r->last_ns);
+		changed(r);
+		return 1;
 	}
 	/* After damage, look for a copy of the definitions that it may have cost. */
 	if (h->type == PM_FRAME_CHUNK && r->n_damage > r->looked_ahead && r->window.in.seek &&
@@ -2289,8 +2242,8 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		ok = look_ahead(r, &item->parts);
 		return ok ? ok : item->parts != 0;
 	}
-	if ((hidden = hides(r, h)))
-		return hidden < 0 ? hidden : drop_frame(r, h);
+	if (hides(r, h))
+		return drop_frame(r, h);
 	r->frame_end = offset + length;
 	ok = belongs(r, h, &begins);
 	if (begins) {
@@ -2537,7 +2490,7 @@ static int open_at(struct pm_reader *r, struct error *e)
 	struct frame_head h;
 	bool ours;
 	size_t len;
-	int hidden = 0, ok = window_need(w, sizeof(start));
+	int ok = window_need(w, sizeof(start));
 
 	if (ok)
 		return ok == -EISDIR ? error_set(e, EISDIR, "is a directory, not a recording") :
@@ -2564,13 +2517,12 @@ static int open_at(struct pm_reader *r, struct error *e)
 		return error_set(e, EINVAL, "is a recording, but none of its frames can be read");
 	if (!ok)
 		return no_recording(start, len, e);
-	while (ok == 1 && (hidden = hides(r, &h)) > 0) {
+	while (ok == 1 && hides(r, &h)) {
 		ok = window_skip(w, frame_len(&h));
 		if (!ok)
 			ok = find_frame(r, &h);
 	}
 	r->expected = EXPECTS_FIRST;
-	ok = hidden < 0 ? hidden : ok;
 	return ok == 1 ? 0 :
 	       ok      ? error_sys(e, -ok, "read") :
 			 error_set(e, ENOTSUP, "the recording uses features newer than this program");
@@ -2578,23 +2530,18 @@ static int open_at(struct pm_reader *r, struct error *e)
 
 int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
 {
-	struct pm_reader *r = calloc(1, sizeof(*r));
+	struct pm_reader *r = memory_new(1, sizeof(*r));
 	int err;
 
 	*out = NULL;
-	if (!r) {
-		if (in->close)
-			in->close(in->ctx);
-		return error_sys(e, ENOMEM, "reader");
-	}
 	r->window.in = *in;
 	window_pace(&r->window, LEAP_STEP, READ_STEP);
 	*in = (struct pm_input){ 0 };
 	pm_model_init(&r->model);
 	r->numbers.model = &r->model;
 	chunk_reader_reset(&r->numbers);
-	r->numbers.zstd = pm_zstd_new();
-	err = r->numbers.zstd ? open_at(r, e) : error_sys(e, ENOMEM, "reader");
+	r->numbers.zstd = memory_checked(pm_zstd_new());
+	err = open_at(r, e);
 	if (err) {
 		pm_reader_close(r);
 		return err;

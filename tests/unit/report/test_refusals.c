@@ -1,4 +1,4 @@
-/* A recording is read and written again while the n-th allocation, read, seek or write fails, for every n: the copy ends
+/* A recording is read and written again while the n-th read, seek or write fails, for every n: the copy ends
  * with this error, or is the same as ever. */
 #include <limits.h>
 #include <sys/stat.h>
@@ -232,8 +232,8 @@ static void refuse(task *f, const struct buf *file, struct way way, const struct
 	memset(&world, 0, sizeof(world));
 	assert_int_equal(f(&good, &(struct bytes){ file, way, 0, false }, rules), 0);
 	assert_true(good.len > 0);
-	/* Without memory a copy ends the program. */
-	for (enum what w = f == copy ? READ : ALLOCATION; w < WHATS; w++) {
+	/* Without memory a reader and a copy end the program. */
+	for (enum what w = READ; w < WHATS; w++) {
 		for (long n = 1;; n++) {
 			struct buf out = { 0 };
 			int err;
@@ -424,40 +424,4 @@ static void ways(void **state)
 	buf_release(&good);
 }
 
-/* What a newer version wrote is never opened because memory was short. */
-static void newer_features(void **state)
-{
-	struct buf file = BUF_INIT;
-	struct pm_writer *w;
-	struct pm_model m;
-	struct pm_writer_config config = { .sink = write_bytes, .sink_ctx = &file, .model = &m };
-	long n = 0;
-
-	(void)state;
-	pm_model_init(&m);
-	assert_int_equal(pm_map_set(&m.header, PM_HEADER_INCOMPATIBLE, pm_u64(1ull << 40)), 0);
-	assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
-	assert_int_equal(pm_writer_finish(w), 0);
-	pm_writer_free(w);
-	do {
-		struct bytes b = { .file = &file };
-		struct pm_reader *r = NULL;
-		struct error e = { 0 };
-		int err;
-
-		world.failed = false;
-		world.left[ALLOCATION] = ++n;
-		err = open_bytes(&r, &b, &e);
-		world.left[ALLOCATION] = 0;
-		assert_null(r);
-		/* A remark may be lost. */
-		assert_true(err == -ENOTSUP || (err == -ENOMEM && world.failed));
-		assert_non_null(strstr(e.text, err == -ENOMEM ? strerror(ENOMEM) : "features newer"));
-	} while (world.failed);
-	assert_true(n > 5);
-	pm_model_release(&m);
-	buf_release(&file);
-}
-
-UNIT_TESTS(cmocka_unit_test(copies), cmocka_unit_test(searches), cmocka_unit_test(packs), cmocka_unit_test(ways),
-	   cmocka_unit_test(newer_features))
+UNIT_TESTS(cmocka_unit_test(copies), cmocka_unit_test(searches), cmocka_unit_test(packs), cmocka_unit_test(ways))
