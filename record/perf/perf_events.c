@@ -1495,7 +1495,7 @@ static int read_pfm(struct perf_source *s, struct plan *p, const char *list, str
 }
 
 /* Whether both can be in one group: they count the same things at the same places. */
-static bool are_alike(const struct perf_event *a, const struct perf_event *b)
+static bool may_share(const struct perf_event *a, const struct perf_event *b)
 {
 	const uint32_t ignored = EVENT_MOD_WEAK;
 
@@ -1540,7 +1540,7 @@ static int group_shares(struct perf_source *s, struct plan *p, struct error *e)
 			bool slots = perf_is_slots(s, other);
 
 			if (lone && !other->group && (slots ? !led : perf_is_share(s, other)) &&
-			    are_alike(&s->event[i], &s->event[k]))
+			    may_share(&s->event[i], &s->event[k]))
 				other->group = ev->group;
 			led |= slots && other->group == ev->group;
 		}

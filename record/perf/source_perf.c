@@ -3,17 +3,23 @@
 #include "record/perf/source_perf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/memory.h"
 #include "common/names.h"
 #include "common/number.h"
 #include "record/host/clocks.h"
+#include "record/host/taskstats.h"
 #include "record/perf/freeze_smi.h"
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
@@ -26,22 +32,19 @@
  * request it. Events of hardware counters stay apart: a group is scheduled as a whole, which would change how they
  * multiplex. */
 
-/* PMUs whose events all count at the same time, each with its kind: those of one kind may share a group. */
-static const struct {
-	const char *pmu, *class;
-} free_running[] = {
-	{ "software", "software" },     { "tracepoint", "software" },         { "msr", "software" },
-	{ "power", "power" },           { "cstate_core", "cstate_core" },     { "cstate_pkg", "cstate_pkg" },
-	{ "power_core", "power_core" }, { "cstate_module", "cstate_module" },
-};
-
+/* The kind of the event, if all events of its kind count at the same time and may share a group; or NULL. */
 static const char *class_of(const struct event *ev)
 {
+	static const char *const pmus[] = { "software",   "power",       "power_core",
+					    "cstate_pkg", "cstate_core", "cstate_module" };
+
 	if (ev->group || ev->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE))
 		return NULL;
-	for (size_t i = 0; i < sizeof(free_running) / sizeof(free_running[0]); i++)
-		if (!strcmp(free_running[i].pmu, ev->pmu))
-			return free_running[i].class;
+	if (!strcmp(ev->pmu, "tracepoint") || !strcmp(ev->pmu, "msr"))
+		return "software";
+	for (size_t i = 0; i < sizeof(pmus) / sizeof(pmus[0]); i++)
+		if (!strcmp(pmus[i], ev->pmu))
+			return pmus[i];
 	return NULL;
 }
 
@@ -259,6 +262,12 @@ static int try_member(const struct plan *p, struct perf_group *g, struct perf_ev
 	return fd;
 }
 
+/* Rows of a group: tasks, CPUs, or every CPU of one cgroup after the other. */
+static uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *g)
+{
+	return g->tasks ? s->n_tasks : (uint32_t)g->cpus.n * (g->n_cgroups ? g->n_cgroups : 1);
+}
+
 /* Ends a trial. The kernel takes tens of ms to release a tracepoint that nobody else counts, so those stay open until
  * their rows are, if that leaves enough descriptors. */
 static void hold(struct perf_source *s, const struct perf_group *g, const int *fds, int n)
@@ -276,7 +285,8 @@ static void hold(struct perf_source *s, const struct perf_group *g, const int *f
 			close(fds[i]);
 }
 
-void perf_held_close(struct perf_source *s)
+/* Ends what perf_groups_settle() has kept open. */
+static void perf_held_close(struct perf_source *s)
 {
 	while (s->n_held)
 		close(s->held[--s->n_held]);
@@ -369,7 +379,9 @@ static int settle_group(struct perf_source *s, struct plan *p, struct perf_group
 	return 0;
 }
 
-int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *error)
+/* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error, what
+ * cannot be opened together is taken apart. */
+static int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *error)
 {
 	uint32_t kept = 0;
 	int err = 0;
@@ -423,7 +435,8 @@ static bool can_be_sampled(const struct perf_group *g)
 	return can;
 }
 
-void perf_choose_sampling(struct perf_source *s, const struct sample_options *o)
+/* Which groups the kernel samples (sample_ns): those that it can, if that was requested or the interval is short. */
+static void perf_choose_sampling(struct perf_source *s, const struct sample_options *o)
 {
 	if (o->sampling == SAMPLING_READER || o->interval_ns < SAMPLE_MIN_NS ||
 	    o->interval_ns > (o->sampling == SAMPLING_KERNEL ? SAMPLE_LIMIT_NS : SAMPLE_MAX_NS))
@@ -433,7 +446,7 @@ void perf_choose_sampling(struct perf_source *s, const struct sample_options *o)
 			s->group[i]->sample_ns = o->interval_ns;
 }
 
-/* What the recording says about each event. */
+/* ---- what the recording says about each event ---- */
 
 struct attr_value {
 	uint32_t key;
@@ -533,7 +546,7 @@ static const struct perf_group *group_of(const struct perf_source *s, const stru
 	return NULL;
 }
 
-static void refuse(struct plan *p, const struct perf_event *e, struct pm_value what)
+static void refuse_event(struct plan *p, const struct perf_event *e, struct pm_value what)
 {
 	struct pm_value remedy = e->incurable ? pm_remark(0) :
 				 e->remedy    ? pm_remark(e->remedy) :
@@ -565,7 +578,7 @@ static bool fails_first(const struct perf_source *s, size_t k)
 
 /* Events that the user named are counters even if they cannot be opened; of the defaults only a note remains, one for
  * all that fail in the same way. */
-void perf_counters_add(struct perf_source *s, struct plan *p)
+static void perf_counters_add(struct perf_source *s, struct plan *p)
 {
 	/* perf prints lines of its default events even if the machine lacks them. */
 	bool all = p->options->output.fd > 0;
@@ -583,7 +596,7 @@ void perf_counters_add(struct perf_source *s, struct plan *p)
 			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], reason_of(e));
 		/* Look it up by its counter's name: the same event may exist twice, once with success. */
 		if (e->err && e->requested)
-			refuse(p, e, pm_remark(PM_REMARK_EVENTS, pm_model_counter(p->model, e->counter)->name));
+			refuse_event(p, e, pm_remark(PM_REMARK_EVENTS, pm_model_counter(p->model, e->counter)->name));
 	}
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n; k++)
@@ -599,9 +612,9 @@ void perf_counters_add(struct perf_source *s, struct plan *p)
 			if (s->event[k].err == s->event[i].err && fails_first(s, k) && n++ < NAMED_MAX)
 				buf_printf(&names, "%s%s", names.len ? ", " : "", called(s, k));
 		if (first)
-			refuse(p, &s->event[i],
-			       pm_remark(n > NAMED_MAX ? PM_REMARK_MORE_EVENTS : PM_REMARK_EVENTS, buf_str(&names),
-					 n - NAMED_MAX));
+			refuse_event(p, &s->event[i],
+				     pm_remark(n > NAMED_MAX ? PM_REMARK_MORE_EVENTS : PM_REMARK_EVENTS,
+					       buf_str(&names), n - NAMED_MAX));
 	}
 	perf_classes_record(&s->pmus, p->model);
 }
@@ -634,6 +647,864 @@ static void check_descriptors(const struct perf_source *s, struct plan *p)
 	need += OTHERS;
 	plan_refused(p, pm_reason_errno(EMFILE), pm_remark(PM_REMEDY_ULIMIT, (unsigned)need),
 		     pm_remark(PM_REMARK_DESCRIPTORS, (unsigned)need, (unsigned)have));
+}
+
+/* ---- rows of groups: where each is opened, and the column groups that they fill ---- */
+
+static struct perf_start perf_start_of(const struct perf_source *s, const struct perf_group *g)
+{
+	bool on_exec = s->from_exec && s->to_exec && g->tasks;
+
+	/* Nobody calls enable() for a command that is followed from its exec on. */
+	return (struct perf_start){ .on = s->on || (s->from_exec && !on_exec), .on_exec = on_exec };
+}
+
+/* Reports members that could not be opened where others of their group could, as with too few descriptors. */
+static void tell_missing(struct plan *p, const struct perf_row *row)
+{
+	int cpu = row->at.cpu;
+
+	for (uint32_t k = 0; k < row->n && row->n_open < row->n; k++) {
+		const struct event *ev = row->group->member[k]->ev;
+
+		if (row->missing[k])
+			plan_refused(p, row->missing[k],
+				     row->missing[k] <= PM_REASON_ERRNO ?
+					     pm_remark(0) :
+					     perf_remedy(row->missing[k] - PM_REASON_ERRNO, ev, p),
+				     pm_remark(cpu < 0 ? PM_REMARK_EVENT_ON_TASK : PM_REMARK_EVENT_ON_CPU, ev->name,
+					       (unsigned)cpu));
+	}
+}
+
+/* What others have now, there: its values are missing for that reason. */
+static bool is_shortage(int err, struct perf_place at)
+{
+	return err == -EBUSY ||
+	       (at.cpu >= 0 && (err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC));
+}
+
+/* Again, where it was open or is shut. */
+static void reopen(struct perf_source *s, struct perf_row *row)
+{
+	int err;
+
+	perf_row_close(row, true);
+	err = perf_row_open(row, perf_start_of(s, row->group));
+	row->shut = err && (row->shut || is_shortage(err, row->at));
+}
+
+/* Opens a row for the place; NULL if nothing can be opened there, which is noted. */
+static struct perf_row *open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
+				 uint32_t instance, uint32_t cgroup)
+{
+	struct perf_row *row = perf_row_new(g, at, instance);
+	unsigned remark = at.cpu < 0 ? (g->n > 1 ? PM_REMARK_GROUP_ON_TASK : PM_REMARK_EVENT_ON_TASK) :
+				       (g->n > 1 ? PM_REMARK_GROUP_ON_CPU : PM_REMARK_EVENT_ON_CPU);
+	int err;
+
+	row->cgroup = cgroup;
+	err = perf_row_open(row, perf_start_of(s, g));
+	if (!err) {
+		tell_missing(p, row);
+		return row;
+	}
+	/* Among many threads some end while they are being listed. */
+	if (err != -ESRCH || !p->options->perf.per_thread)
+		plan_refused(p, perf_reason(err), perf_remedy(err, g->member[0]->ev, p),
+			     pm_remark(remark, g->member[0]->ev->name, (unsigned)at.cpu));
+	/* On a CPU that lacks what others have, a member has no values: its part of a sum is missing. */
+	row->shut = is_shortage(err, at);
+	if (row->shut)
+		return row;
+	row->unit.release(&row->unit);
+	return NULL;
+}
+
+/* Opens the row of the group on a CPU, in one of its cgroups if it has any. */
+static struct perf_row *open_cpu(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup,
+				 uint32_t cpu)
+{
+	struct perf_place at = perf_on_cpu((int)cpu);
+	int64_t id;
+
+	if (g->n_cgroups) {
+		at.cgroup = g->way == PERF_BY_READ ? s->cgroup[cgroup].fd : -1;
+		id = perf_cgroup_instance(s, p, cgroup, cpu);
+	} else if (perf_class_of_group(&s->pmus, g)) {
+		id = perf_class_instance(&s->pmus, p, perf_class_of_group(&s->pmus, g), cpu);
+	} else {
+		id = plan_cpu_instance(p, cpu);
+	}
+	return id < 0 ? NULL : open_row(s, p, g, at, (uint32_t)id, cgroup);
+}
+
+/* One column group for rows that are not in one yet. */
+static void perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n)
+{
+	struct pm_group out = {
+		.source = "perf", .flags = PM_GROUP_PERF_TIMES, .n_counters = g->n, .n_instances = n
+	};
+	int64_t id;
+
+	if (!n)
+		return;
+	out.counter = memory_new(g->n, sizeof(*out.counter));
+	out.instance = memory_new(n, sizeof(*out.instance));
+	for (uint32_t k = 0; k < g->n; k++)
+		out.counter[k] = g->member[k]->counter;
+	for (uint32_t i = 0; i < n; i++)
+		out.instance[i] = rows[i]->instance;
+	id = plan_group(p, &out);
+	free(out.counter);
+	free(out.instance);
+	for (uint32_t i = 0; i < n; i++) {
+		if (id < 0) {
+			rows[i]->unit.release(&rows[i]->unit);
+			continue;
+		}
+		rows[i]->unit.group = (uint32_t)id;
+		rows[i]->unit.instance = i;
+		plan_add_unit(p, &rows[i]->unit);
+	}
+}
+
+/* Opens all rows of a group. */
+static void perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
+{
+	uint32_t places = perf_rows_places(s, g), n = 0;
+	SCOPED(scoped_free) struct perf_row **rows = memory_new(places, sizeof(*rows));
+
+	for (uint32_t i = 0; i < places; i++) {
+		/* Its number may be another's now. */
+		if (g->tasks && s->task[i].ended_ns)
+			continue;
+		rows[n] = g->tasks ? open_row(s, p, g, perf_on_task(s->task[i].tid), s->task[i].instance, 0) :
+				     open_cpu(s, p, g, g->first_cgroup + i / (uint32_t)g->cpus.n,
+					      g->cpus.cpu[i % g->cpus.n]);
+		n += rows[n] != NULL;
+	}
+	perf_rows_add(p, g, rows, n);
+}
+
+/* Whether the group counts on a CPU that was not there at the start. */
+static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t cpu)
+{
+	const struct event *ev = g->member[0]->ev;
+	SCOPED(cpulist_release) struct cpulist list = { 0 };
+	bool yes = true;
+
+	if (ev->cpus && !cpulist_parse(&list, ev->cpus, false, NULL))
+		yes = cpulist_has(&list, cpu);
+	/* When a CPU goes offline, the kernel moves its uncore PMUs to another one, with their events. */
+	if (yes && ev->uncore)
+		return false;
+	if (yes && ev->core && !root_cpulist(p->root, &list, "/sys/bus/event_source/devices/%s/cpus", ev->pmu))
+		yes = cpulist_has(&list, cpu);
+	return yes;
+}
+
+/* After the kernel has moved the events of an uncore PMU from a CPU that went offline, reads them on the new one. */
+static void follow_mask(const struct perf_group *g, const struct plan *p, uint32_t gone)
+{
+	SCOPED(cpulist_release) struct cpulist mask = { 0 };
+
+	if (!root_cpulist(p->root, &mask, "/sys/bus/event_source/devices/%s/cpumask", g->member[0]->ev->pmu))
+		for (uint32_t k = 0; k < g->n_rows; k++)
+			if (g->row[k]->unit.cpu == gone)
+				g->row[k]->unit.cpu = mask.n == 1 && g->n_rows == 1 ? mask.cpu[0] : PM_NONE;
+}
+
+/* After a CPU went offline or came online: for one group, and one of its cgroups, if any. */
+static void perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup,
+			     uint32_t cpu, bool online)
+{
+	struct perf_row *row = NULL;
+
+	if (g->member[0]->ev->uncore && !online)
+		follow_mask(g, p, cpu);
+	for (uint32_t k = 0; k < g->n_rows && !row; k++)
+		if (g->row[k]->at.cpu == (int)cpu && (!g->n_cgroups || g->row[k]->cgroup == cgroup))
+			row = g->row[k];
+	if (row && g->member[0]->ev->uncore)
+		return;
+	if (row && online)
+		reopen(s, row);
+	else if (row)
+		perf_row_close(row, true);
+	else if (online && plan_wants_cpu(p, cpu) && counts_on(g, p, cpu) && (row = open_cpu(s, p, g, cgroup, cpu)))
+		perf_rows_add(p, g, &row, 1);
+}
+
+/* Reopens what stopped because its CPU was offline too briefly to be noticed. */
+static void perf_rows_revive(struct perf_source *s, struct plan *p)
+{
+	SCOPED(cpulist_release) struct cpulist online = { 0 };
+	uint64_t revived = 0;
+
+	(void)root_cpulist(p->root, &online, "/sys/devices/system/cpu/online");
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
+			struct perf_row *row = s->group[i]->row[k];
+
+			if (!row->stood || !cpulist_has(&online, (uint32_t)row->at.cpu))
+				continue;
+			revived++;
+			reopen(s, row);
+		}
+	if (revived)
+		plan_note(p, revived, pm_remark(PM_REMARK_CPUS_WERE_AWAY));
+}
+
+/* ---- what is followed instead of CPUs: the command, or the processes and threads of -p and -t ---- */
+
+/* --per-thread: tasks that start and end while recording. The kernel writes a record of each into buffers that this
+ * reads. A new task gets its events at once, and a place in the recording a little later, together with others. What
+ * a task did before its events were open, some microseconds, is not counted; `n_missed` counts tasks that had ended by
+ * then. */
+
+#define DATA_PAGES 8 /* a power of two; 32 bytes per record */
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void close_ring(const struct perf_follow_ring *ring)
+{
+	if (ring->base)
+		munmap(ring->base, (DATA_PAGES + 1) * page_bytes());
+	close(ring->fd);
+}
+
+static void perf_follow_end(struct perf_follow *f)
+{
+	for (uint32_t i = 0; i < f->n_rings; i++)
+		close_ring(&f->ring[i]);
+	free(f->ring);
+	fd_close(&f->epoll);
+	*f = (struct perf_follow){ .epoll = -1 };
+}
+
+struct noticed {
+	struct perf_source *s;
+	struct plan *p;
+	bool lost;
+};
+
+static struct perf_task *find_task(struct perf_source *s, pid_t tid)
+{
+	/* The newest with that number. */
+	for (uint32_t i = s->n_tasks; i-- > 0;)
+		if (s->task[i].tid == tid)
+			return &s->task[i];
+	return NULL;
+}
+
+/* Opens rows in all groups; they get their instance later. -errno if none could be opened. */
+static int open_rows(struct perf_source *s, pid_t tid)
+{
+	struct perf_start start = { .on = s->on || s->from_exec };
+	int result = -ENOENT;
+
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		struct perf_row *row;
+		int err;
+
+		if (!s->group[i]->tasks)
+			continue;
+		row = perf_row_new(s->group[i], perf_on_task(tid), 0);
+		err = perf_row_open(row, start);
+		row->fresh = true;
+		if (err)
+			row->unit.release(&row->unit);
+		if (!err || result)
+			result = err;
+	}
+	return result;
+}
+
+static void begin_task(struct noticed *n, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	struct perf_source *s = n->s;
+	struct perf_task *t = find_task(s, tid);
+
+	if (t && !t->ended_ns)
+		return;
+	if (open_rows(s, tid)) {
+		s->n_missed++;
+		return;
+	}
+	memory_room(&s->task, s->n_tasks, sizeof(*s->task));
+	s->task[s->n_tasks++] = (struct perf_task){ .pid = pid, .tid = tid, .began_ns = time_ns, .end = -1 };
+}
+
+static void end_task(struct noticed *n, pid_t tid, uint64_t time_ns)
+{
+	struct perf_task *t = find_task(n->s, tid);
+
+	/* The end of the command is an event of its own, and with -r it begins again. */
+	if (t && !t->ended_ns && tid != n->p->child)
+		t->ended_ns = time_ns;
+}
+
+/* `into`: the ring of its CPU that has a buffer, or -1 for the first one there, which gets it. */
+static int add_ring(struct perf_follow *f, pid_t tid, uint32_t cpu, int into)
+{
+	union perf_attr attr = {
+		.a = { .size = sizeof(attr.a),
+		       .type = PERF_TYPE_SOFTWARE,
+		       .config = PERF_COUNT_SW_DUMMY,
+		       .task = 1,
+		       .inherit = tid >= 0,
+		       .exclude_kernel = 1,
+		       .watermark = 1, /* events would be samples */
+		       .wakeup_watermark = 1,
+		       .use_clockid = 1,
+		       .clockid = CLOCK_MONOTONIC },
+	};
+	struct perf_place at = { .pid = tid, .cpu = (int)cpu, .cgroup = -1 };
+	struct epoll_event watch = { .events = EPOLLIN };
+	void *base = NULL;
+	int fd, err = 0;
+
+	memory_room(&f->ring, f->n_rings, sizeof(*f->ring));
+	fd = perf_open(&attr, at, -1);
+	if (fd < 0)
+		return fd;
+	if (into >= 0) {
+		err = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, into) ? -errno : 0;
+	} else {
+		base = mmap(NULL, (DATA_PAGES + 1) * page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (base == MAP_FAILED || epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &watch))
+			err = -errno;
+	}
+	if (err) {
+		if (base && base != MAP_FAILED)
+			munmap(base, (DATA_PAGES + 1) * page_bytes());
+		close(fd);
+		return err;
+	}
+	f->ring[f->n_rings++] = (struct perf_follow_ring){ .fd = fd, .cpu = cpu, .base = base };
+	return fd;
+}
+
+static int follow_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_t cpu)
+{
+	int into = -1;
+
+	for (uint32_t i = 0; i < (n ? n : 1); i++) {
+		int fd = add_ring(f, n ? tid[i] : -1, cpu, into);
+
+		/* A task that has just ended starts no others. */
+		if (fd < 0 && fd != -ESRCH)
+			return fd;
+		if (into < 0)
+			into = fd;
+	}
+	return 0;
+}
+
+/* Watches the tasks that these and their descendants start, or all (n 0), on these CPUs. They are also watched on
+ * offline CPUs, for when these come online. 0 or -errno. */
+static int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n, const struct cpulist *cpus)
+{
+	int err = 0, refused = 0;
+
+	*f = (struct perf_follow){ .epoll = epoll_create1(EPOLL_CLOEXEC) };
+	if (f->epoll < 0)
+		return -errno;
+	for (size_t c = 0; c < cpus->n && !err; c++) {
+		err = follow_cpu(f, tid, n, cpus->cpu[c]);
+		/* A CPU that is offline is left to perf_follow_cpu(), unless all are. */
+		if (err == -ENODEV || err == -EINVAL || err == -ENXIO) {
+			refused = err;
+			err = 0;
+		}
+	}
+	if (!err && !f->n_rings)
+		err = refused;
+	if (err)
+		perf_follow_end(f);
+	return err;
+}
+
+/* PERF_RECORD_FORK and _EXIT. */
+struct task_record {
+	struct perf_event_header header;
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+static void take_record(struct noticed *n, const struct task_record *r)
+{
+	if (r->header.type == PERF_RECORD_LOST)
+		n->lost = true;
+	else if (r->header.size < sizeof(*r))
+		return;
+	else if (r->header.type == PERF_RECORD_FORK)
+		begin_task(n, (pid_t)r->pid, (pid_t)r->tid, r->time);
+	else if (r->header.type == PERF_RECORD_EXIT)
+		end_task(n, (pid_t)r->tid, r->time);
+}
+
+static void read_ring(struct noticed *n, const struct perf_follow_ring *ring)
+{
+	struct perf_event_mmap_page *page = ring->base;
+	const char *data = (const char *)ring->base + page_bytes();
+	uint64_t size = DATA_PAGES * page_bytes(), tail = page->data_tail;
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	/* The kernel reports lost records only with the next one that fits, which may come too late. */
+	bool full = head - tail + 4 * sizeof(struct task_record) > size;
+
+	while (tail < head) {
+		struct task_record r = { 0 };
+		uint64_t at = tail % size, bytes = sizeof(r);
+
+		/* It may wrap around in the buffer; records longer than ours do not matter. */
+		if (bytes > size - at)
+			bytes = size - at;
+		memcpy(&r, data + at, bytes);
+		memcpy((char *)&r + bytes, data, sizeof(r) - bytes);
+		if (!r.header.size || r.header.size > head - tail)
+			break;
+		tail += r.header.size;
+		take_record(n, &r);
+	}
+	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	n->lost |= full;
+}
+
+/* Reads all records, in order of time for each CPU. */
+static void perf_follow_read(struct noticed *n)
+{
+	for (uint32_t i = 0; i < n->s->follow.n_rings; i++)
+		if (n->s->follow.ring[i].base)
+			read_ring(n, &n->s->follow.ring[i]);
+}
+
+/* A CPU has come online: the kernel has dropped a watch of all tasks there, or never had one. Watches of single tasks
+ * stay. Reads pending records first. 0 or -errno. */
+static int perf_follow_cpu(struct noticed *to, const pid_t *tid, uint32_t n, uint32_t cpu)
+{
+	struct perf_follow *f = &to->s->follow;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < f->n_rings; i++) {
+		if (f->ring[i].cpu != cpu) {
+			f->ring[kept++] = f->ring[i];
+			continue;
+		}
+		if (n)
+			return 0;
+		read_ring(to, &f->ring[i]);
+		close_ring(&f->ring[i]);
+	}
+	f->n_rings = kept;
+	return follow_cpu(f, tid, n, cpu);
+}
+
+/* An instance for a task that has none yet. */
+static void perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number)
+{
+	struct pm_instance i = { .kind = PM_TASK, .number = PM_NONE, .cpu = PM_NONE, .added_ns = t->began_ns };
+	char name[32], comm[64];
+	int64_t id;
+
+	snprintf(name, sizeof(name), "task-%u", number);
+	plan_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
+	if (plan_may_name(p->options, PM_INSTANCE_PID))
+		plan_set(&i.attrs, PM_INSTANCE_PID, pm_u64((uint64_t)t->pid));
+	if (plan_may_name(p->options, PM_INSTANCE_TID))
+		plan_set(&i.attrs, PM_INSTANCE_TID, pm_u64((uint64_t)t->tid));
+	/* The command gets its name only by its exec. */
+	if (plan_may_name(p->options, PM_INSTANCE_COMM) && t->tid != p->child &&
+	    !root_line(p->root, comm, sizeof(comm), "/proc/%d/comm", (int)t->tid))
+		plan_set(&i.attrs, PM_INSTANCE_COMM, pm_text(comm));
+	id = plan_instance(p, &i);
+	if (id > 0)
+		t->instance = (uint32_t)id;
+}
+
+static void add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
+{
+	memory_room(&s->task, s->n_tasks, sizeof(*s->task));
+	s->task[s->n_tasks] = (struct perf_task){ .pid = pid, .tid = tid, .end = -1 };
+	perf_task_define(s, p, &s->task[s->n_tasks], s->n_tasks + 1);
+	s->n_tasks++;
+}
+
+/* Adds all threads of a process. */
+static int add_process(struct perf_source *s, struct plan *p, uint32_t pid, struct error *e)
+{
+	SCOPED(root_list_free) char **names = NULL;
+	int n = root_list(p->root, &names, "/proc/%u/task", pid);
+
+	if (n < 0)
+		return error_set(e, ESRCH, "-p: there is no process %u", pid);
+	for (int i = 0; i < n; i++)
+		add_task(s, p, (pid_t)pid, (pid_t)strtol(names[i], NULL, 10));
+	return 0;
+}
+
+/* Which process a thread is of. */
+static pid_t process_of(const struct root *root, pid_t tid)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	ssize_t size = root_read(root, &text, 1 << 16, "/proc/%d/status", (int)tid);
+	const char *line = size > 0 ? strstr(buf_str(&text), "\nTgid:\t") : NULL;
+
+	return line ? (pid_t)strtol(line + strlen("\nTgid:\t"), NULL, 10) : tid;
+}
+
+static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool threads, struct error *e)
+{
+	const char *at = text;
+	int err = 0;
+
+	while (at && !err) {
+		char *end;
+		unsigned long id = strtoul(at, &end, 10);
+
+		if (*at < '0' || *at > '9' || !id || id > INT32_MAX || (*end && *end != ','))
+			return error_set(e, EINVAL, "%s: \"%.60s\" is not a list of ids", threads ? "-t" : "-p",
+					 text);
+		if (!threads)
+			err = add_process(s, p, (uint32_t)id, e);
+		else if (!root_exists(p->root, "/proc/%lu", id))
+			err = error_set(e, ESRCH, "-t: there is no thread %lu", id);
+		else
+			add_task(s, p, process_of(p->root, (pid_t)id), (pid_t)id);
+		at = *end ? end + 1 : NULL;
+	}
+	return err;
+}
+
+/* Adds every thread of the system, except those that end meanwhile. */
+static int add_all(struct perf_source *s, struct plan *p)
+{
+	SCOPED(root_list_free) char **names = NULL;
+	int n = root_list(p->root, &names, "/proc");
+
+	for (int i = 0; i < n; i++)
+		if (names[i][0] >= '0' && names[i][0] <= '9')
+			(void)add_process(s, p, (uint32_t)strtoul(names[i], NULL, 10), NULL);
+	return n < 0 ? n : 0;
+}
+
+/* Adds the instances of what is followed, if that is not CPUs. */
+static int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e)
+{
+	int err;
+
+	if (p->options->target == TARGET_COMMAND && p->child)
+		add_task(s, p, p->child, p->child);
+	if (p->options->target != TARGET_TASKS)
+		return 0;
+	if (!p->options->perf.pids && !p->options->perf.tids)
+		return add_all(s, p);
+	err = add_ids(s, p, p->options->perf.pids, false, e);
+	return err ? err : add_ids(s, p, p->options->perf.tids, true, e);
+}
+
+/* Descendants' counts continue to be added to their ancestor, so a task with heirs is not over. */
+static void end_rows(struct perf_source *s, uint32_t instance)
+{
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->tasks && !s->group[i]->inherit; k++)
+			if (s->group[i]->row[k]->instance == instance && s->group[i]->row[k]->end == PERF_ALIVE)
+				s->group[i]->row[k]->end = PERF_ENDING;
+}
+
+/* Works for processes since Linux 5.3, for threads since 6.9 (PIDFD_THREAD). */
+static int open_end(pid_t tid)
+{
+	long fd = syscall(SYS_pidfd_open, tid, 0);
+
+	if (fd < 0)
+		fd = syscall(SYS_pidfd_open, tid, O_EXCL);
+	return (int)fd;
+}
+
+/* -p and -t, unless new tasks are followed: watches for the end of each, where the kernel lets it. */
+static void perf_tasks_watch(struct perf_source *s, const struct plan *p)
+{
+	const struct record_options *o = p->options;
+
+	if (o->target != TARGET_TASKS || o->perf.per_thread)
+		return;
+	s->ends = epoll_create1(EPOLL_CLOEXEC);
+	for (uint32_t i = 0; i < s->n_tasks && s->ends >= 0; i++) {
+		struct epoll_event watch = { .events = EPOLLIN, .data.u32 = i };
+
+		/* A process that was named is represented by its first thread. */
+		if (o->perf.pids && s->task[i].tid != s->task[i].pid)
+			continue;
+		s->task[i].end = open_end(s->task[i].tid);
+		/* If the kernel does not report its end, check once a second. */
+		if (s->task[i].end >= 0)
+			epoll_ctl(s->ends, EPOLL_CTL_ADD, s->task[i].end, &watch);
+	}
+}
+
+/* True if any has ended, for perf_tasks_look() to report. */
+static bool perf_tasks_notice(struct perf_source *s)
+{
+	uint64_t now = clocks_monotonic();
+	struct epoll_event ended[16];
+	int n = s->ends < 0 ? 0 : epoll_wait(s->ends, ended, 16, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct perf_task *t = &s->task[ended[i].data.u32];
+
+		close(t->end);
+		t->end = -1;
+		/* Its parent may be slow to reap it, and its name stays in /proc until then. */
+		for (struct perf_task *k = s->task; k < s->task + s->n_tasks; k++)
+			if (!k->ended_ns && (k == t || (t->tid == t->pid && k->pid == t->pid)))
+				k->ended_ns = now;
+	}
+	return n > 0;
+}
+
+static void perf_tasks_release(struct perf_source *s)
+{
+	for (uint32_t i = 0; i < s->n_tasks; i++)
+		fd_close(&s->task[i].end);
+	fd_close(&s->ends);
+	free(s->task);
+}
+
+/* Finds tasks of -p and -t that have ended. */
+static void perf_tasks_look(struct perf_source *s, struct plan *p)
+{
+	const struct record_options *o = p->options;
+	bool any = o->target != TARGET_TASKS || (!o->perf.pids && !o->perf.tids) || !s->n_tasks;
+
+	for (uint32_t i = 0; i < s->n_tasks && o->target == TARGET_TASKS; i++) {
+		struct perf_task *t = &s->task[i];
+
+		if (!t->ended_ns && root_exists(p->root, "/proc/%d", (int)t->tid)) {
+			any = true;
+			continue;
+		}
+		if (!t->ended_ns)
+			t->ended_ns = clocks_monotonic();
+		if (t->told || !t->instance)
+			continue;
+		t->told = true;
+		end_rows(s, t->instance);
+		plan_gone(p, t->instance, t->ended_ns);
+	}
+	p->targets_gone = !any;
+}
+
+/* --per-thread: a row per task, including those that begin while recording. */
+
+/* Adds every thread of a process that is not known yet. */
+static void begin_process(struct noticed *n, pid_t pid)
+{
+	SCOPED(root_list_free) char **names = NULL;
+	int count = root_list(n->p->root, &names, "/proc/%d/task", (int)pid);
+
+	for (int k = 0; k < count; k++)
+		begin_task(n, pid, (pid_t)strtol(names[k], NULL, 10), clocks_monotonic());
+}
+
+static bool follows_all(const struct plan *p)
+{
+	return p->options->target == TARGET_TASKS && !p->options->perf.pids && !p->options->perf.tids;
+}
+
+/* Whether it is a child of a followed task and began later. Tasks that existed before were not requested. */
+static bool is_descendant(struct noticed *n, pid_t pid)
+{
+	enum { PARENT = 4, BEGAN = 22, FIELDS };
+	uint64_t field[FIELDS];
+	char text[2048];
+
+	return !root_line(n->p->root, text, sizeof(text), "/proc/%d/stat", (int)pid) &&
+	       taskstats_fields(text, field, FIELDS) == FIELDS && field[BEGAN] >= n->s->since_ticks &&
+	       find_task(n->s, (pid_t)field[PARENT]);
+}
+
+/* Searches /proc if records were lost or could not be written, as on a CPU that has just come online. */
+static void look_again(struct noticed *n)
+{
+	uint32_t known;
+
+	for (uint32_t i = 0; i < n->s->n_tasks; i++) {
+		const struct perf_task *t = &n->s->task[i];
+
+		if (!t->ended_ns && !root_exists(n->p->root, "/proc/%d", (int)t->tid))
+			end_task(n, t->tid, clocks_monotonic());
+	}
+	/* Children of what is found are searched for in the next round. */
+	do {
+		SCOPED(root_list_free) char **names = NULL;
+		int count = root_list(n->p->root, &names, "/proc");
+
+		known = n->s->n_tasks;
+		for (int i = 0; i < count; i++) {
+			pid_t pid = names[i][0] < '0' || names[i][0] > '9' ? 0 : (pid_t)strtol(names[i], NULL, 10);
+			const struct perf_task *t = pid ? find_task(n->s, pid) : NULL;
+
+			if (pid &&
+			    (follows_all(n->p) || (t && t->pid == t->tid && !t->ended_ns) || is_descendant(n, pid)))
+				begin_process(n, pid);
+		}
+	} while (n->s->n_tasks > known);
+}
+
+/* Tasks that can start others. */
+static pid_t *live_tasks(const struct perf_source *s, const struct plan *p, uint32_t *n)
+{
+	pid_t *tid = memory_new(s->n_tasks, sizeof(*tid));
+
+	*n = 0;
+	for (uint32_t i = 0; i < s->n_tasks && !follows_all(p); i++)
+		if (!s->task[i].ended_ns)
+			tid[(*n)++] = s->task[i].tid;
+	return tid;
+}
+
+static int watch_threads(struct perf_source *s, struct plan *p)
+{
+	SCOPED(cpulist_release) struct cpulist present = { 0 };
+	uint32_t n;
+	SCOPED(scoped_free) pid_t *tid = live_tasks(s, p, &n);
+	int err = root_cpulist(p->root, &present, "/sys/devices/system/cpu/present");
+
+	s->since_ticks = clocks_ns(CLOCK_BOOTTIME) / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	if (!err && (n || follows_all(p)))
+		err = perf_follow_begin(&s->follow, tid, n, &present);
+	return err;
+}
+
+/* Watches for new tasks. */
+static void perf_threads_begin(struct perf_source *s, struct plan *p)
+{
+	int err;
+
+	s->follow.epoll = -1;
+	if (!p->options->perf.per_thread || p->options->perf.no_inherit || !s->n_groups)
+		return;
+	err = watch_threads(s, p);
+	/* Existing tasks can be counted even so. */
+	if (err)
+		plan_refused(p, perf_reason(err), perf_remedy(err, NULL, p), pm_remark(PM_REMARK_NEW_TASKS));
+}
+
+/* A CPU has come online: tasks that begin there are followed, too. Call perf_threads_update() afterwards. */
+static void perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
+{
+	struct noticed n = { .s = s, .p = p };
+	uint32_t n_tids;
+	SCOPED(scoped_free) pid_t *tid = NULL;
+	int err = 0;
+
+	if (s->follow.epoll < 0)
+		return;
+	tid = live_tasks(s, p, &n_tids);
+	if (n_tids || follows_all(p))
+		err = perf_follow_cpu(&n, tid, n_tids, cpu);
+	if (err)
+		plan_refused(p, perf_reason(err), pm_remark(0), pm_remark(PM_REMARK_NEW_TASKS_ON_CPU, cpu));
+	look_again(&n);
+}
+
+/* Reads what has happened: opens events for new tasks. True if perf_threads_update() has something to do. */
+static bool perf_threads_notice(struct perf_source *s, struct plan *p)
+{
+	struct noticed n = { .s = s, .p = p };
+	bool work = false;
+
+	if (s->follow.epoll < 0)
+		return false;
+	perf_follow_read(&n);
+	if (n.lost) {
+		s->n_lost++;
+		look_again(&n);
+	}
+	for (uint32_t i = 0; i < s->n_tasks && !work; i++)
+		work = !s->task[i].instance || (s->task[i].ended_ns && !s->task[i].told);
+	return work;
+}
+
+static void define_new(struct perf_source *s, struct plan *p)
+{
+	for (uint32_t i = 0; i < s->n_tasks; i++) {
+		if (s->task[i].instance)
+			continue;
+		perf_task_define(s, p, &s->task[i], i + 1);
+		for (uint32_t g = 0; g < s->n_groups && s->task[i].instance; g++) {
+			struct perf_row **row = s->group[g]->row, **end = row + s->group[g]->n_rows;
+
+			/* Two tasks may have had one number, in the order of their rows. */
+			while (row < end && ((*row)->instance || (*row)->at.pid != s->task[i].tid))
+				row++;
+			if (row < end)
+				(*row)->instance = s->task[i].instance;
+		}
+	}
+}
+
+static void place_rows(struct plan *p, struct perf_group *g)
+{
+	SCOPED(scoped_free) struct perf_row **rows = memory_new(g->n_rows, sizeof(*rows));
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < g->n_rows; k++)
+		if (!g->row[k]->unit.group && g->row[k]->instance)
+			rows[n++] = g->row[k];
+	perf_rows_add(p, g, rows, n);
+}
+
+/* Whether its tasks have been read after their end. */
+static bool has_ended(struct unit *u)
+{
+	const struct perf_row *row = perf_row_of(u);
+
+	return row && row->at.cpu < 0 && row->end == PERF_ENDED;
+}
+
+/* While nothing is read: gives new tasks their place in the recording, and takes it from those that have ended. */
+static void perf_threads_update(struct perf_source *s, struct plan *p)
+{
+	if (!p->options->perf.per_thread)
+		return;
+	plan_drop_units(p, has_ended);
+	define_new(s, p);
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		if (s->group[i]->tasks)
+			place_rows(p, s->group[i]);
+	for (uint32_t i = 0; i < s->n_tasks; i++) {
+		struct perf_task *t = &s->task[i];
+
+		if (!t->ended_ns || t->told || !t->instance)
+			continue;
+		t->told = true;
+		for (uint32_t g = 0; g < s->n_groups; g++)
+			for (uint32_t k = 0; k < s->group[g]->n_rows && s->group[g]->tasks; k++)
+				if (s->group[g]->row[k]->instance == t->instance)
+					s->group[g]->row[k]->end = PERF_ENDING;
+		plan_gone(p, t->instance, t->ended_ns);
+	}
+	perf_tool_threads(s, p);
+}
+
+/* -r: drops the tasks of the previous run but the first, which is now the next command. */
+static void perf_threads_restart(struct perf_source *s, struct plan *p)
+{
+	uint64_t now = clocks_monotonic();
+
+	if (!p->options->perf.per_thread)
+		return;
+	for (uint32_t i = 1; i < s->n_tasks; i++)
+		if (!s->task[i].ended_ns)
+			s->task[i].ended_ns = now;
+	perf_follow_end(&s->follow);
+	perf_threads_begin(s, p);
 }
 
 /* ---- the source ---- */

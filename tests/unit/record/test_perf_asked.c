@@ -1,5 +1,5 @@
 /* What options ask of the perf source, on a machine that is a folder: cgroups, tasks, sets of events. */
-#include "record/perf/perf_source.h"
+#include "record/perf/source_perf.c"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
 

@@ -5,7 +5,7 @@
 #include "tests/unit/lib/perf_world.h"
 
 #include "record/perf/perf_bpf.c"
-#include "record/perf/perf_source.h"
+#include "record/perf/source_perf.c"
 #include "tests/unit/lib/kernel_types.h"
 #include "tests/unit/lib/sysroot.h"
 

@@ -5,7 +5,7 @@
 #include "tests/unit/lib/perf_world.h"
 
 #include "record/perf/perf_pmu.c"
-#include "record/perf/perf_source.h"
+#include "record/perf/source_perf.c"
 #include "record/plan/add.h"
 #include "tests/unit/lib/sysroot.h"
 

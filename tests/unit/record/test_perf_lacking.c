@@ -1,5 +1,5 @@
 /* Groups without a counter: when that is said, and of whom. The kernel is that of perf_kernel.h. */
-#include "record/perf/perf_source.h"
+#include "record/perf/source_perf.c"
 #include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"

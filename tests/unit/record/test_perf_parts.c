@@ -3,7 +3,7 @@
 #include "tests/unit/lib/perf_kernel.h"
 
 #include "record/perf/perf_events.c"
-#include "record/perf/perf_source.h"
+#include "record/perf/source_perf.c"
 #include "tests/unit/lib/sysroot.h"
 
 /* ---- attributes ---- */
@@ -159,36 +159,20 @@ static void filters_are_explained_by_the_fields(void **state)
 
 /* ---- tasks that begin and end ---- */
 
-static struct {
-	char what; /* b, e, l */
-	pid_t pid, tid, parent;
-	uint64_t time_ns;
-} heard[2048];
-static unsigned n_heard;
+static struct perf_source watching;
+static struct plan nothing;
+static struct noticed heard = { .s = &watching, .p = &nothing };
 
-static void began(void *arg, pid_t pid, pid_t tid, pid_t parent, uint64_t time_ns)
+/* 100 tasks that are followed, with these numbers. */
+static void follow(struct perf_task *task, pid_t first)
 {
-	assert_ptr_equal(arg, heard);
-	heard[n_heard].what = 'b';
-	heard[n_heard].pid = pid;
-	heard[n_heard].tid = tid;
-	heard[n_heard].parent = parent;
-	heard[n_heard++].time_ns = time_ns;
+	for (int i = 0; i < 100; i++)
+		task[i] = (struct perf_task){ .pid = 1, .tid = first + i };
+	watching.task = task;
+	watching.n_tasks = 100;
+	watching.n_missed = 0;
+	heard.lost = false;
 }
-
-static void ended(void *arg, pid_t tid, uint64_t time_ns)
-{
-	heard[n_heard].what = 'e';
-	heard[n_heard].tid = tid;
-	heard[n_heard++].time_ns = time_ns;
-}
-
-static void lost(void *arg)
-{
-	heard[n_heard++].what = 'l';
-}
-
-static const struct perf_follow_ops ops = { began, ended, lost, heard };
 
 static void put_task(uint32_t type, uint32_t pid, uint32_t tid, uint32_t ptid, uint64_t time_ns)
 {
@@ -205,77 +189,71 @@ static void begins_and_ends_are_heard(void **state)
 {
 	struct perf_event_header other = { .type = PERF_RECORD_COMM, .size = 8 };
 	struct cpulist cpus = { 0 };
-	struct perf_follow f;
+	struct perf_follow *f = &watching.follow;
+	struct perf_task task[100];
 	uint64_t n = 0;
 
 	kernel_begin();
 	assert_int_equal(cpulist_add(&cpus, 4), 0);
-	assert_int_equal(perf_follow_begin(&f, NULL, 0, &cpus), 0);
+	assert_int_equal(perf_follow_begin(f, NULL, 0, &cpus), 0);
 	assert_int_equal(n_opened, 1);
 	assert_int_equal(opened[0].pid, -1);
 	assert_int_equal(opened[0].cpu, 4);
 	assert_int_equal(opened[0].attr.a.task, 1);
 	assert_int_equal(opened[0].attr.a.inherit, 0);
 	assert_int_equal(opened[0].attr.a.clockid, CLOCK_MONOTONIC);
-	n_heard = 0;
-	perf_follow_read(&f, &ops);
-	assert_int_equal(n_heard, 0);
-	put_task(PERF_RECORD_FORK, 70, 71, 72, 1000);
+	follow(task, 71);
+	perf_follow_read(&heard);
+	assert_false(task[0].ended_ns || heard.lost);
+	/* One whose events cannot be opened any more was missed. */
+	put_task(PERF_RECORD_FORK, 70, 700, 72, 1000);
 	put_bytes(&other, sizeof(other));
 	put_task(PERF_RECORD_EXIT, 70, 71, 0, 2000);
 	put_task(PERF_RECORD_LOST, 0, 0, 0, 0);
-	perf_follow_read(&f, &ops);
-	assert_int_equal(n_heard, 3);
-	assert_int_equal(heard[0].what, 'b');
-	assert_int_equal(heard[0].pid, 70);
-	assert_int_equal(heard[0].tid, 71);
-	assert_int_equal(heard[0].parent, 72);
-	assert_int_equal(heard[0].time_ns, 1000);
-	assert_int_equal(heard[1].what, 'e');
-	assert_int_equal(heard[1].tid, 71);
-	assert_int_equal(heard[1].time_ns, 2000);
-	assert_int_equal(heard[2].what, 'l');
+	perf_follow_read(&heard);
+	assert_int_equal(watching.n_missed, 1);
+	assert_int_equal(task[0].ended_ns, 2000);
+	assert_true(heard.lost);
 	assert_int_equal(ring->data_tail, ring->data_head);
 	/* Round the ring: 8 pages, which records of 32 bytes after one of 8 do not divide. */
 	while (n < 4 * ring->data_size / 32) {
-		n_heard = 0;
+		follow(task, (pid_t)n + 1);
 		for (unsigned i = 0; i < 100; i++)
-			put_task(PERF_RECORD_EXIT, 1, (uint32_t)n + i, 0, n + i);
-		perf_follow_read(&f, &ops);
-		assert_int_equal(n_heard, 100);
-		for (unsigned i = 0; i < 100; i++) {
-			assert_int_equal(heard[i].tid, n + i);
-			assert_int_equal(heard[i].time_ns, n + i);
-		}
+			put_task(PERF_RECORD_EXIT, 1, (uint32_t)n + i + 1, 0, n + i + 1);
+		perf_follow_read(&heard);
+		for (unsigned i = 0; i < 100; i++)
+			assert_int_equal(task[i].ended_ns, n + i + 1);
+		assert_false(heard.lost);
 		n += 100;
 	}
 	/* Nearly full: the kernel may have dropped some. Four records are what it could not have told. */
 	for (uint64_t room = 3; room <= 4; room++) {
 		uint64_t fits = ring->data_size / 32 - room;
 
-		n_heard = 0;
+		follow(task, 1);
 		for (uint64_t i = 0; i < fits; i++)
-			put_task(PERF_RECORD_EXIT, 1, 1, 0, 0);
-		perf_follow_read(&f, &ops);
-		assert_int_equal(n_heard, fits + (room < 4));
+			put_task(PERF_RECORD_EXIT, 1, 1, 0, 1);
+		perf_follow_read(&heard);
+		assert_int_equal(task[0].ended_ns, 1);
+		assert_int_equal(heard.lost, room < 4);
 	}
 	/* A record without a length would be read for ever. */
 	other.size = 0;
 	put_bytes(&other, sizeof(other));
-	n_heard = 0;
-	perf_follow_read(&f, &ops);
-	assert_int_equal(n_heard, 0);
+	perf_follow_read(&heard);
 	assert_int_equal(ring->data_tail, ring->data_head);
 	/* The CPU was away: what waits is read before the watch is set up anew. */
-	put_task(PERF_RECORD_EXIT, 1, 9, 0, 0);
-	assert_int_equal(perf_follow_cpu(&f, NULL, 0, 4, &ops), 0);
-	assert_int_equal(n_heard, 1);
+	follow(task, 9);
+	put_task(PERF_RECORD_EXIT, 1, 9, 0, 5);
+	assert_int_equal(perf_follow_cpu(&heard, NULL, 0, 4), 0);
+	assert_int_equal(task[0].ended_ns, 5);
 	assert_int_equal(n_opened, 2);
-	assert_int_equal(f.n_rings, 1);
-	assert_int_equal(perf_follow_cpu(&f, NULL, 0, 5, &ops), 0);
-	assert_int_equal(f.n_rings, 2);
-	perf_follow_end(&f);
-	assert_int_equal(f.epoll, -1);
+	assert_int_equal(f->n_rings, 1);
+	assert_int_equal(perf_follow_cpu(&heard, NULL, 0, 5), 0);
+	assert_int_equal(f->n_rings, 2);
+	perf_follow_end(f);
+	assert_int_equal(f->epoll, -1);
+	watching = (struct perf_source){ 0 };
 	cpulist_release(&cpus);
 	kernel_end();
 }
@@ -285,40 +263,40 @@ static void tasks_share_the_buffer_of_a_cpu(void **state)
 {
 	const pid_t tid[] = { 70, 71, 72 };
 	struct cpulist cpus = { 0 };
-	struct perf_follow f;
+	struct perf_follow *f = &watching.follow;
 
 	kernel_begin();
 	assert_int_equal(cpulist_add(&cpus, 0), 0);
 	assert_int_equal(cpulist_add(&cpus, 1), 0);
-	assert_int_equal(perf_follow_begin(&f, tid, 3, &cpus), 0);
+	assert_int_equal(perf_follow_begin(f, tid, 3, &cpus), 0);
 	assert_int_equal(n_opened, 6);
-	assert_int_equal(f.n_rings, 6);
+	assert_int_equal(f->n_rings, 6);
 	for (unsigned i = 0; i < 6; i++) {
 		assert_int_equal(opened[i].pid, 70 + i % 3);
 		assert_int_equal(opened[i].cpu, i / 3);
 		assert_int_equal(opened[i].attr.a.inherit, 1);
-		assert_int_equal(f.ring[i].base != NULL, i % 3 == 0);
+		assert_int_equal(f->ring[i].base != NULL, i % 3 == 0);
 	}
 	assert_int_equal(n_told, 4);
 	assert_int_equal(told[0].request, PERF_EVENT_IOC_SET_OUTPUT);
 	assert_int_equal(told[0].fd, opened[1].fd);
 	assert_int_equal(told[2].fd, opened[4].fd);
 	/* Watches of single tasks stay when a CPU comes back. */
-	assert_int_equal(perf_follow_cpu(&f, tid, 3, 1, &ops), 0);
+	assert_int_equal(perf_follow_cpu(&heard, tid, 3, 1), 0);
 	assert_int_equal(n_opened, 6);
-	perf_follow_end(&f);
+	perf_follow_end(f);
 	kernel_end();
 	/* Tasks that have ended start no others; offline CPUs are left out, unless all are; a refusal is one. */
 	kernel_begin();
 	refuse[PERF_COUNT_SW_DUMMY] = ESRCH;
-	assert_int_equal(perf_follow_begin(&f, tid, 3, &cpus), 0);
-	perf_follow_end(&f);
+	assert_int_equal(perf_follow_begin(f, tid, 3, &cpus), 0);
+	perf_follow_end(f);
 	refuse[PERF_COUNT_SW_DUMMY] = ENODEV;
-	assert_int_equal(perf_follow_begin(&f, tid, 3, &cpus), -ENODEV);
-	assert_int_equal(f.epoll, -1);
+	assert_int_equal(perf_follow_begin(f, tid, 3, &cpus), -ENODEV);
+	assert_int_equal(f->epoll, -1);
 	refuse[PERF_COUNT_SW_DUMMY] = EACCES;
 	n_opened = 0;
-	assert_int_equal(perf_follow_begin(&f, tid, 3, &cpus), -EACCES);
+	assert_int_equal(perf_follow_begin(f, tid, 3, &cpus), -EACCES);
 	assert_int_equal(n_opened, 1);
 	cpulist_release(&cpus);
 	kernel_end();

@@ -1,7 +1,7 @@
 /* --per-thread: tasks that begin and end while recording get rows of their own, from the kernel's records or, where
  * these were lost, from /proc. The machine is a folder, and its kernel that of perf_kernel.h. */
 #include "record/host/clocks.h"
-#include "record/perf/perf_source.h"
+#include "record/perf/source_perf.c"
 #include "record/perf/perf_tool.h"
 #include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/perf_kernel.h"

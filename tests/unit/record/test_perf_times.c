@@ -1,5 +1,5 @@
 /* Times of the tool's events, of tasks and CPUs that come and go: texts of /proc written by hand. */
-#include "record/perf/perf_tool.h"
+#include "record/perf/source_perf.c"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
 
