@@ -44,7 +44,7 @@ _pmrec() {
 	[[ ${command[0]} == list && ${program##*/} == pmrec ]] &&
 		COMPREPLY=($(compgen -W "events sources metrics metricgroups" -- "$cur")) && return
 	[[ ${command[0]} == list ]] &&
-		COMPREPLY=($(compgen -W "counters metrics events instances groups sources pmus" -- "$cur"))
+		COMPREPLY=($(compgen -W "counters metrics events instances" -- "$cur"))
 	if [[ ${program##*/} == pmrec ]]; then
 		# Behind COMMAND its own completion would be right; programs and files are the best there is here.
 		COMPREPLY+=($(compgen -c -- "$cur"))

@@ -68,7 +68,7 @@ unsigned cmd_width(int fd);
 	COMMAND(incidents, "what happened, and when") \
 	COMMAND(stat, "counts as perf stat prints them") \
 	COMMAND(info, "what was recorded, on which machine, and what is missing and why") \
-	COMMAND(list, "counters, metrics, events, instances or groups of a recording") \
+	COMMAND(list, "counters, metrics, events or instances of a recording") \
 	COMMAND(dump, "every frame and every raw value") \
 	COMMAND(check, "verify every byte; list damage") \
 	COMMAND(diff, "compare two sets of recordings: is the new one slower?") \

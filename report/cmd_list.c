@@ -1,4 +1,4 @@
-/* pmrep list: counters, metrics, events, instances, groups, sources and PMUs of recordings. */
+/* pmrep list: counters, metrics, events and instances of recordings. */
 #include "report/cmd.h"
 
 #include <ctype.h>
@@ -26,10 +26,8 @@ static const char brief[] =
 	"  metrics    what pmrep show can compute from this recording\n"
 	"  events     markers, lost ticks, hotplug, start and end of the command\n"
 	"  instances  CPUs, packages, devices and tasks with counters\n"
-	"  groups     counters that were read together\n"
-	"  sources    where the counters come from\n"
-	"  pmus       PMUs and their named events\n"
-	"GLOB limits the list to matching names. Without FILE, metrics lists all built-in ones.\n\n"
+	"GLOB limits the list to matching names. Without FILE, metrics lists all built-in ones.\n"
+	"pmrep info lists sources and PMUs, and with --format=json also groups.\n\n"
 	"      --format=FORMAT  table (default) or json: one object per line\n\n"
 	"Examples:\n"
 	"  pmrep list host.pmr\n"
@@ -208,64 +206,6 @@ static void list_instances(struct list *l, struct scan *s)
 	}
 }
 
-static void list_groups(struct list *l, struct scan *s)
-{
-	const struct pm_model *m = pm_reader_model(s->reader);
-
-	for (uint32_t i = 0; i < m->n_groups; i++) {
-		const struct pm_group *g = &m->group[i];
-		char n[4][32];
-		SCOPED(buf_release) struct buf names = BUF_INIT;
-
-		for (uint32_t k = 0; k < g->n_counters; k++) {
-			const struct pm_counter *c = pm_model_counter(m, g->counter[k]);
-
-			/* A list has each counter once. */
-			if (c && (!k || g->counter[k] != g->counter[k - 1]))
-				buf_printf(&names, "%s%s", names.len ? " " : "", c->name);
-		}
-		add_row(l, (const char *const[]){
-				   g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
-				   count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
-				   pm_group_times(g) == 1 ? "one time" : "one time per instance", text_of(&names) });
-	}
-}
-
-static void list_sources(struct list *l, struct scan *s)
-{
-	for (uint32_t i = 0; i < s->n_sources; i++) {
-		const struct scan_source *p = &s->source[i];
-		char n[3][32];
-
-		add_row(l, (const char *const[]){ p->name, count_text(n[0], p->counters),
-						  count_text(n[1], p->columns), count_text(n[2], p->groups) });
-	}
-}
-
-static void list_pmus(struct list *l, struct scan *s)
-{
-	const struct pm_model *m = pm_reader_model(s->reader);
-
-	for (uint32_t i = 0; i < m->n_pmus; i++) {
-		const struct pm_map *a = &m->pmu[i].attrs;
-		const struct pm_value *events = pm_map_get(a, PM_PMU_EVENTS);
-		SCOPED(buf_release) struct buf names = BUF_INIT;
-		char type[32];
-
-		for (uint32_t k = 0; events && events->kind == PM_VALUE_ARRAY && k < events->array.n; k++) {
-			const struct pm_value *event = &events->array.item[k];
-
-			if (event->kind == PM_VALUE_ARRAY && event->array.n &&
-			    event->array.item[0].kind == PM_VALUE_TEXT)
-				buf_printf(&names, "%s%s", names.len ? " " : "", event->array.item[0].str.data);
-		}
-		add_row(l, (const char *const[]){ pm_map_text(a, PM_PMU_NAME, NULL),
-						  count_text(type, pm_map_u64(a, PM_PMU_TYPE, 0)),
-						  pm_map_text(a, PM_PMU_CPUMASK, pm_map_text(a, PM_PMU_CPUS, NULL)),
-						  text_of(&names) });
-	}
-}
-
 /* clang-format off */
 static const struct listing listings[] = {
 	{ "counters",
@@ -283,16 +223,6 @@ static const struct listing listings[] = {
 	  { { "kind" }, { "number", .number = true }, { "cpu", .number = true }, { "retired" },
 	    { "id", .number = true }, { "attributes", .wrap = true } },
 	  list_instances },
-	{ "groups",
-	  { { "source" }, { "group", .number = true }, { "counters", .number = true },
-	    { "instances", .number = true }, { "columns", .number = true }, { "times" },
-	    { "names", .wrap = true } },
-	  list_groups },
-	{ "sources",
-	  { { "source" }, { "counters", .number = true }, { "columns", .number = true },
-	    { "groups", .number = true } },
-	  list_sources },
-	{ "pmus", { { "pmu" }, { "type", .number = true }, { "cpus" }, { "events", .wrap = true } }, list_pmus },
 };
 /* clang-format on */
 #define N_LISTINGS (sizeof(listings) / sizeof(*listings))

@@ -345,7 +345,7 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 	for command in "show -s all" "show -s all --format=csv" "show -s all --format=csv --layout=wide" \
 		"show -s all --format=json" "show -s all --format=openmetrics" "stat --format=csv" "show -s all --per-task" "show -s all --per-device" "show --list" \
 		"show --format=turbostat" "show -s nothing" info "info --format=json" list "list --format=json" dump "dump --format=json" \
-		"stat -x," "stat -x; -A" "stat -j" "stat -A -j" "list events" "list groups" "list instances" "info --all" \
+		"stat -x," "stat -x; -A" "stat -j" "stat -A -j" "list events" "list instances" "info --all" \
 		check "check --format=json"; do
 		# shellcheck disable=SC2086
 		run "$bin/pmrep" $command hostile.pmr

@@ -19,7 +19,7 @@ COMMANDS = [
     "pmrep show --format=json {s}/idle.pmr", "pmrep show --format=turbostat {s}/plain.pmr",
     "pmrep stat {s}/command.pmr", "pmrep stat -x, -A {s}/plain.pmr", "pmrep stat -j -M nvidia_cmem_latency.rd_latency {s}/tegra410.pmr",
     "pmrep info {s}/tegra410.pmr", "pmrep info --format=json {s}/idle.pmr", "pmrep list metrics {s}/idle.pmr",
-    "pmrep list groups {s}/offline.pmr", "pmrep list events --format=json {s}/offline.pmr", "pmrep show --per-package --format=csv --layout=wide {s}/offline.pmr",
+    "pmrep list instances {s}/offline.pmr", "pmrep list events --format=json {s}/offline.pmr", "pmrep show --per-package --format=csv --layout=wide {s}/offline.pmr",
     "pmrep dump {s}/killed.pmr", "pmrep dump --format=json {s}/guest.pmr", "pmrep check {s}/idle.pmr", "pmrep check --format=json {s}/idle.pmr", "pmrep plot util {s}/loaded.pmr",
     "pmrep diff --base {s}/idle.pmr --new {s}/loaded.pmr", "pmrep diff --format=json --base {s}/idle.pmr --new {s}/loaded.pmr", "pmrep eval a+b a=1 b=2",
     "pmrep cut -o {o} --since=0 {s}/idle.pmr", "pmrep merge -o {o} {s}/loaded.pmr", "pmrep repair -o {o} {s}/killed.pmr",

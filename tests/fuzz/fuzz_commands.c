@@ -73,7 +73,6 @@ static const char *const lines[] = {
 	"list FILE",
 	"list metrics FILE",
 	"list instances FILE",
-	"list groups FILE",
 	"list events FILE",
 	"dump FILE",
 	"dump --format=json FILE",

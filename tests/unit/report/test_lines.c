@@ -92,24 +92,12 @@ static const struct {
 	  { "{\"event\":\"marker\",\"seconds\":1.000000000,\"time\":\"2026-09-21T14:13:21.000000000Z\",\"attributes\":\"run=1 text=go\"}\n" } },
 	{ { "rows=3" }, cmd_list, "instances --format=json pack*", 0,
 	  { "{\"kind\":\"package\",\"number\":1,\"cpu\":4,\"retired\":\"no\",\"id\":14,\"attributes\":null}\n" } },
-	{ { "rows=3" }, cmd_list, "groups", 0,
-	  { "SOURCE GROUP COUNTERS INSTANCES COLUMNS TIMES                 NAMES\n"
-	    "test       1        3         8      24 one time per instance interrupts.total cycles instructions\n"
-	    "test       2        1         1       1 one time              bench.level\n" } },
-	{ { "rows=3" }, cmd_list, "sources", 0,
-	  { "SOURCE     COUNTERS COLUMNS GROUPS\ntest              0      25      2\ninterrupts        1       0      0\n"
-	    "perf              2       0      0\nbench             1       0      0\n" } },
 	{ { "rows=3" }, cmd_list, "counters bench*", 0,
 	  { "COUNTER     SOURCE UNIT SEMANTICS AGGREGATION PER    INSTANCES HELP\n"
 	    "bench.level bench  Cel  gauge     max         system         1 -\n" } },
 	{ { "rows=3" }, cmd_list, "counters none*", 2, { "none of its counters is named 'none*'" } },
-	{ { "rows=3" }, cmd_list, "pmus", 0, { "no pmus" } },
-	{ { NULL }, cmd_list, "pmus", 0, { "\ncpu    4 0-1  loads stores\n" } },
 	{ { NULL }, cmd_list, "counters", 0,
 	  { "\nk.f     k      W    gauge      sum         cpu         2 -\n", "\nl.n     l      1    cumulative sum         cpu         3 -\n" } },
-	{ { NULL }, cmd_list, "groups", 0, { "\ntest       3        1         3       3 one time per instance l.n\n" } },
-	{ { NULL }, cmd_list, "groups --format=json", 0,
-	  { "{\"source\":\"test\",\"group\":2,\"counters\":1,\"instances\":2,\"columns\":2,\"times\":\"one time per instance\",\"names\":\"k.c\"}\n" } },
 	{ { NULL }, cmd_list, "instances task*", 0, { "KIND NUMBER CPU RETIRED ID ATTRIBUTES\n" "task      0   - no      20 name=task-0\n" "task      1   - no      21 name=task-1\n" } },
 	/* ---- check ---- */
 	{ { "rows=3" }, cmd_check, "", 0, { ": good: ", " 1 chunk, 3 snapshots, 75 values\n" } },
@@ -283,7 +271,7 @@ static const struct {
 	{ { "rows=3" }, cmd_list, "events", 2, { "events of which recording? pmrep list events FILE; without FILE only metrics are listed\n" } },
 	{ { "rows=3" }, cmd_list, "metrics irq --format=json", 0,
 	  { "{\"metric\":\"irq\",\"column\":\"IRQ/s\",\"unit\":\"1/s\",\"scope\":\"cpu\",", "\"default\":\"yes\"}\n" } },
-	{ { "rows=3", "open=1" }, cmd_list, "sources", 3, { ": damaged or cut; pmrep check says where\n" } },
+	{ { "rows=3", "open=1" }, cmd_list, "instances", 3, { ": damaged or cut; pmrep check says where\n" } },
 	/* ---- more of eval: what x says of the rest, unless that is given, too ---- */
 	{ { NULL }, cmd_eval, "first(x)+last(x)+mean(x)+max_of(x) x=3", 0, { "12\n" } },
 	{ { NULL }, cmd_eval, "has_event(x)+source_count(x)+aggr_nr(x) x=7", 0, { "3\n" } },
