@@ -167,42 +167,13 @@ static const struct options_spec show_spec = {
 
 /* ---- --list ---- */
 
-static void list_row(struct table *t, const char *name, const char *display, const char *unit, const char *categories,
-		     const char *shown, const char *help)
-{
-	const char *const cell[] = { name, display, unit, categories, shown, help };
+#define LISTED 6 /* columns */
 
+static void list_row(struct table *t, const char *const cell[LISTED])
+{
 	table_row(t);
-	for (size_t i = 0; i < sizeof(cell) / sizeof(cell[0]); i++)
+	for (size_t i = 0; i < LISTED; i++)
 		table_cell(t, cell[i] && cell[i][0] ? cell[i] : "-", NULL);
-}
-
-static struct table *list_heads(void)
-{
-	static const char *const head[] = { "NAME", "COLUMN", "UNIT", "CATEGORIES", "SHOWN", "HELP" };
-	struct table *t = table_new();
-
-	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
-		table_column(t, head[i], TABLE_LEFT, i == 5);
-	return t;
-}
-
-static void list_builtin(struct table *t)
-{
-	for (const struct metric_table *m = metric_tables; m->row; m++)
-		for (size_t i = 0; i < m->n; i++)
-			list_row(t, m->row[i].name, m->row[i].display, m->row[i].unit, m->row[i].categories,
-				 m->row[i].default_on ? "yes" : "no", m->row[i].help);
-}
-
-static void list_offer(struct table *t, const struct offer *o)
-{
-	for (size_t i = 0; i < o->binding.n_metrics; i++) {
-		const struct bound_metric *m = &o->binding.metric[i];
-
-		list_row(t, m->name, m->display, m->about->unit, m->about->categories, o->shown[i] ? "yes" : "no",
-			 m->about->help);
-	}
 }
 
 static int list_file(const struct show_options *o, struct table *t, const char *path, struct error *e)
@@ -216,20 +187,30 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 		return err;
 	err = pipeline_offer(&o->pipeline, reader, &offer, &notes, e);
 	cmd_complain_lines(NAME, path, &notes);
-	if (!err)
-		list_offer(t, &offer);
+	for (size_t i = 0; i < offer.binding.n_metrics && !err; i++) {
+		const struct bound_metric *m = &offer.binding.metric[i];
+
+		list_row(t, (const char *const[]){ m->name, m->display, m->about->unit, m->about->categories,
+						   offer.shown[i] ? "yes" : "no", m->about->help });
+	}
 	return err;
 }
 
+/* Those that are built in, or of the recordings. */
 static int list_columns(struct show_options *o)
 {
-	struct table *t = list_heads();
+	static const char *const head[LISTED] = { "NAME", "COLUMN", "UNIT", "CATEGORIES", "SHOWN", "HELP" };
+	struct table *t = table_new();
 	struct error e = { 0 };
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	int err = 0;
 
-	if (!o->n_files)
-		list_builtin(t);
+	for (size_t i = 0; i < LISTED; i++)
+		table_column(t, head[i], TABLE_LEFT, i + 1 == LISTED);
+	for (const struct metric_table *m = metric_tables; m->row && !o->n_files; m++)
+		for (const struct metric *row = m->row; row < m->row + m->n; row++)
+			list_row(t, (const char *const[]){ row->name, row->display, row->unit, row->categories,
+							   row->default_on ? "yes" : "no", row->help });
 	for (int i = 0; i < o->n_files && !err; i++)
 		err = list_file(o, t, o->file[i], &e);
 	if (!err)
