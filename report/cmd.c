@@ -110,6 +110,13 @@ int cmd_judge(const struct pipeline_result *r, const char *path, bool followed)
 	return !open && (r->damaged || r->cut_only) ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
+int cmd_judge_file(const char *command, const char *path, bool damaged)
+{
+	if (damaged)
+		cmd_complain(command, "%s: damaged or cut; pmrep check says where", path);
+	return damaged ? EXIT_DAMAGED : EXIT_GOOD;
+}
+
 /* ---- a pager: a child process, which begins before this one is confined ---- */
 
 /* How a part of the program that only has a descriptor, or a child process, learns the width. */

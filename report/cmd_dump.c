@@ -14,6 +14,7 @@
 #include "common/options_table.h"
 #include "common/table.h"
 #include "report/export/output.h"
+#include "report/info/scan.h"
 #include "report/input/input.h"
 #include "report/machine/value_out.h"
 
@@ -403,7 +404,6 @@ static void dump_frame(struct dump *d, const struct pm_item *item)
 		[PM_ITEM_DAMAGE] = "damage",    [PM_ITEM_INDEX] = "index",         [PM_ITEM_END] = "end",
 		[PM_ITEM_OTHER] = "other",      [PM_ITEM_RECORDING] = "recording",
 	};
-	const char *event;
 
 	begin(d, item->kind == PM_ITEM_DAMAGE || item->kind == PM_ITEM_RECORDING ? kind[item->kind] : "frame");
 	u64(d, "offset", item->offset);
@@ -421,11 +421,7 @@ static void dump_frame(struct dump *d, const struct pm_item *item)
 		chunk_head(d, &item->chunk);
 		break;
 	case PM_ITEM_EVENT:
-		event = pm_event_name(item->event->type);
-		if (event)
-			str(d, "event", event);
-		else
-			u64(d, "event", item->event->type);
+		word(d, "event", pm_event_name(item->event->type), item->event->type);
 		u64(d, "time_ns", item->event->time_ns);
 		map(d, &item->event->attrs, pm_event_keys);
 		break;
@@ -612,9 +608,7 @@ static int run(void *input, const struct options_common *common)
 	struct arguments *a = input;
 	const char *path = a->files.path[0];
 	bool being_written = input_being_written(path);
-	const struct pm_damage *damage;
 	struct error e = { 0 };
-	size_t n;
 	int r;
 
 	a->d.json = a->format == CMD_JSON;
@@ -622,16 +616,10 @@ static int run(void *input, const struct options_common *common)
 		return cmd_fail(spec.name, &e);
 	pm_reader_select(a->d.reader, wanted, &a->d);
 	r = dump_items(&a->d, a->snapshots, &e);
-	damage = pm_reader_damage(a->d.reader, &n);
-	for (size_t i = 0; i < n && !r; i++) {
-		if (!being_written || i + 1 < n ||
-		    (damage[i].kind != PM_DAMAGE_NO_END && damage[i].kind != PM_DAMAGE_CUT))
-			r = EXIT_DAMAGED;
-	}
+	if (!r)
+		r = cmd_judge_file(spec.name, path, reader_damaged(a->d.reader, being_written));
 	if (*pm_reader_newer(a->d.reader))
 		cmd_complain(spec.name, "%s: partly newer than this program; pmrep check lists those parts", path);
-	if (r == EXIT_DAMAGED)
-		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", path);
 	if ((!r || r == EXIT_DAMAGED) && !any_wanted(&a->d)) {
 		cmd_complain(spec.name, "%s: no counter is named '%s'; pmrep list names them", path, a->d.glob[0]);
 		r = EXIT_TROUBLE;

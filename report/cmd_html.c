@@ -40,11 +40,10 @@ struct html_event {
 	char *text;           /* owned: what people read */
 };
 
-/* A line of the head. */
-struct html_fact {
-	const char *name;
-	char *value; /* owned */
-};
+/* Lines of the head. */
+enum html_fact { HOST, PRODUCT, PROCESSOR, TOPOLOGY, OS, RECORDED, COUNTED, LABELS, HISTORY, FACTS };
+static const char *const fact_names[FACTS] = { "Host",     "Product", "Processor", "Size",   "System",
+					       "Recorded", "Counted", "Labels",    "History" };
 
 struct html_recording {
 	char *path; /* owned: as the user calls it */
@@ -53,9 +52,8 @@ struct html_recording {
 	struct html_event *event; /* owned */
 	uint32_t n_events;
 	uint64_t more_events;
-	struct html_fact *fact; /* owned */
-	uint32_t n_facts;
-	struct buf facts; /* markup of all that info says */
+	char *fact[FACTS]; /* owned; NULL: nothing is known */
+	struct buf facts;  /* markup of all that info says */
 	uint64_t lost_ticks;
 	uint32_t n_refused; /* things that could not be recorded */
 	struct incidents incidents;
@@ -259,10 +257,9 @@ static void html_recording_release(struct html_recording *r)
 	bins_release(&r->bins);
 	for (uint32_t i = 0; i < r->n_events; i++)
 		free(r->event[i].text);
-	for (uint32_t i = 0; i < r->n_facts; i++)
-		free(r->fact[i].value);
+	for (int i = 0; i < FACTS; i++)
+		free(r->fact[i]);
 	free(r->event);
-	free(r->fact);
 	free(r->path);
 	free(r->host);
 	buf_release(&r->facts);
@@ -569,24 +566,22 @@ static void remark(void *ctx, const char *text)
 
 /* ---- the head ---- */
 
-/* Adds a line, unless it is empty. */
-static void add(struct html_recording *r, const char *name, struct buf *value)
+/* Has the line, unless it is empty. */
+static void add(struct html_recording *r, enum html_fact fact, struct buf *value)
 {
 	memory_whole(value);
-	if (!value->len)
-		return;
-	memory_room(&r->fact, r->n_facts, sizeof(*r->fact));
-	r->fact[r->n_facts++] = (struct html_fact){ .name = name, .value = memory_checked(buf_detach(value)) };
+	if (value->len)
+		r->fact[fact] = memory_checked(buf_detach(value));
 }
 
-static void add_plain(struct html_recording *r, const struct pm_model *m, uint32_t key, const char *name)
+static void add_plain(struct html_recording *r, const struct pm_model *m, uint32_t key, enum html_fact fact)
 {
 	const struct pm_value *v = pm_map_get(&m->header, key);
 	struct buf text = BUF_INIT;
 
 	if (v)
 		value_text(v, &text);
-	add(r, name, &text);
+	add(r, fact, &text);
 }
 
 static const char *word(const struct pm_model *m, uint32_t key)
@@ -601,19 +596,19 @@ static void add_machine(struct html_recording *r, const struct pm_model *m)
 	struct buf text = BUF_INIT;
 
 	buf_addstr(&text, word(m, word(m, PM_HEADER_CPU_MODEL)[0] ? PM_HEADER_CPU_MODEL : PM_HEADER_ARCH));
-	add(r, "Processor", &text);
+	add(r, PROCESSOR, &text);
 	topology_put(c, &text);
 	if (c.offline)
 		buf_printf(&text, "%s%u offline CPU%s", text.len ? ", " : "", c.offline, plural(c.offline));
 	if (memory)
 		buf_printf(&text, "%s%.1f GB of memory", text.len ? ", " : "", (double)memory / 1e9);
-	add(r, "Size", &text);
+	add(r, TOPOLOGY, &text);
 	buf_addstr(&text, word(m, PM_HEADER_OS));
 	if (word(m, PM_HEADER_KERNEL)[0])
 		buf_printf(&text, "%sLinux %s", text.len ? ", " : "", word(m, PM_HEADER_KERNEL));
 	if (word(m, PM_HEADER_HYPERVISOR)[0])
 		buf_printf(&text, "%sguest of %s", text.len ? ", " : "", word(m, PM_HEADER_HYPERVISOR));
-	add(r, "System", &text);
+	add(r, OS, &text);
 }
 
 static void add_when(struct html_recording *r, const struct pm_model *m)
@@ -632,7 +627,7 @@ static void add_when(struct html_recording *r, const struct pm_model *m)
 	if (interval)
 		html_put(&text, interval < 1000000000 ? " of %g ms" : " of %g s",
 			 (double)interval / (interval < 1000000000 ? 1e6 : 1e9));
-	add(r, "Recorded", &text);
+	add(r, RECORDED, &text);
 }
 
 /* What was counted, and how a command ended. */
@@ -666,7 +661,7 @@ static void add_target(struct html_recording *r, const struct pm_model *m, const
 	else if (runs)
 		buf_printf(&text, signal ? ", killed by signal %llu" : ", exit status %llu",
 			   (unsigned long long)(signal ? signal : status));
-	add(r, "Counted", &text);
+	add(r, COUNTED, &text);
 }
 
 /* What `pmrep info` prints for the whole file, in a second pass: identity, topology, decoded registers, quality,
@@ -683,13 +678,13 @@ static int html_facts(struct html_recording *r, const char *path, struct error *
 	if (err)
 		return err;
 	m = pm_reader_model(s.reader);
-	add_plain(r, m, PM_HEADER_HOST, "Host");
-	add_plain(r, m, PM_HEADER_PRODUCT, "Product");
+	add_plain(r, m, PM_HEADER_HOST, HOST);
+	add_plain(r, m, PM_HEADER_PRODUCT, PRODUCT);
 	add_machine(r, m);
 	add_when(r, m);
 	add_target(r, m, &s);
-	add_plain(r, m, PM_HEADER_LABELS, "Labels");
-	add_plain(r, m, PM_HEADER_HISTORY, "History");
+	add_plain(r, m, PM_HEADER_LABELS, LABELS);
+	add_plain(r, m, PM_HEADER_HISTORY, HISTORY);
 	info_say(input_name(r->path), &s, true, &to);
 	end_part(&f);
 	if (f.in_cards)
@@ -814,23 +809,28 @@ static const struct bins_series *main_series(const struct html_recording *r, uin
 #define SPARKS_MOST 1000 /* with more series, lines make a table too large */
 
 /* A value as tables print it. */
-static struct html_number {
-	char text[48];
-} html_number(double v, unsigned precision)
+static void put_value(struct buf *out, double v, unsigned precision)
 {
-	struct html_number text = { "-" };
 	double size = fabs(v);
+	char text[48];
 
-	if (isnan(v))
-		return text;
 	/* Large numbers have enough digits. */
 	if (size >= 1e6)
 		precision = 0;
 	/* A small number keeps two significant digits. */
 	while (size > 0 && precision < 6 && size * pow(10, precision) < 9.5)
 		precision++;
-	text.text[number_fixed(text.text, v, precision)] = '\0';
-	return text;
+	if (isnan(v))
+		buf_addch(out, '-');
+	else
+		buf_add(out, text, number_fixed(text, v, precision));
+}
+
+static void put_cell(struct buf *out, double v, unsigned precision)
+{
+	buf_addstr(out, "<td class=n>");
+	put_value(out, v, precision);
+	buf_addstr(out, "</td>");
 }
 
 /* The unit to show: none for counts, because "1" would look like a number. */
@@ -856,7 +856,7 @@ static void put_cells(struct buf *out, const struct bins_metric *m, const struct
 	const double v[] = { bins_mean(s), s->present ? s->low : (double)NAN, s->present ? s->high : (double)NAN };
 
 	for (size_t i = 0; i < 3; i++)
-		html_put(out, "<td class=n>%s</td>", html_number(v[i], precision_of(m, s)).text);
+		put_cell(out, v[i], precision_of(m, s));
 }
 
 /* ---- summary ---- */
@@ -1115,34 +1115,23 @@ static void put_incidents(const struct html_page *p, const struct html_recording
 
 /* ---- identity ---- */
 
-static const char *fact_of(const struct html_recording *r, const char *name)
-{
-	for (uint32_t i = 0; i < r->n_facts; i++)
-		if (!strcmp(r->fact[i].name, name))
-			return r->fact[i].value;
-	return "";
-}
-
 /* Side by side, with differences marked: whether two recordings are comparable is the first thing to know. */
 static void put_pair(const struct html_page *p, struct buf *out)
 {
-	static const char *const name[] = { "Host",     "Product", "Processor", "Size",   "System",
-					    "Recorded", "Counted", "Labels",    "History" };
-
 	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"The two recordings\">"
 			"<table class=pair><thead><tr><td></td>");
 	for (size_t i = 0; i < p->n; i++)
 		html_put(out, "<th scope=col><i class=\"swatch s%zu\"></i>%s</th>", i,
 			 input_name(p->recording[i].path));
 	buf_addstr(out, "</tr></thead><tbody>\n");
-	for (size_t k = 0; k < sizeof(name) / sizeof(*name); k++) {
-		const char *a = fact_of(&p->recording[0], name[k]), *b = fact_of(&p->recording[1], name[k]);
-		bool differs = strcmp(a, b) && strcmp(name[k], "Recorded");
+	for (int k = 0; k < FACTS; k++) {
+		const char *a = p->recording[0].fact[k], *b = p->recording[1].fact[k];
+		bool differs = k != RECORDED && (!a || !b || strcmp(a, b));
 
-		if (!a[0] && !b[0])
+		if (!a && !b)
 			continue;
 		html_put(out, "<tr%s><th scope=row>%s</th><td>%s</td><td>%s", differs ? " class=differs" : "",
-			 name[k], a[0] ? a : "-", b[0] ? b : "-");
+			 fact_names[k], a ? a : "-", b ? b : "-");
 		buf_addstr(out, differs ? " <span class=mark>differs</span></td></tr>\n" : "</td></tr>\n");
 	}
 	buf_addstr(out, "</tbody></table></div>\n");
@@ -1157,9 +1146,10 @@ static void put_identity(const struct html_page *p, struct buf *out)
 		return;
 	}
 	buf_addstr(out, "<dl class=identity>\n");
-	for (uint32_t i = 0; i < r->n_facts; i++)
-		html_put(out, "<div><dt>%s</dt><dd title=\"%s\">%s</dd></div>\n", r->fact[i].name, r->fact[i].value,
-			 r->fact[i].value);
+	for (int i = 0; i < FACTS; i++)
+		if (r->fact[i])
+			html_put(out, "<div><dt>%s</dt><dd title=\"%s\">%s</dd></div>\n", fact_names[i], r->fact[i],
+				 r->fact[i]);
 	buf_addstr(out, "</dl>\n");
 }
 
@@ -1216,7 +1206,7 @@ static void put_brief(struct buf *out, double v, unsigned precision)
 		buf_printf(out, "%.*f%s", fabs(part) < 9.9995 ? 3 : fabs(part) < 99.995 ? 2 : 1, part, units[i].sign);
 		return;
 	}
-	buf_addstr(out, html_number(v, size >= 1000 ? 0 : precision).text);
+	put_value(out, v, size >= 1000 ? 0 : precision);
 }
 
 static void put_tile(const struct html_page *p, uint32_t metric, struct buf *out)
@@ -1514,9 +1504,9 @@ static void put_data(const struct html_page *p, struct buf *out)
 
 /* ---- what pmrep diff says about two recordings ---- */
 
-static void put_number(struct buf *out, double v)
+static unsigned digits_of(double v)
 {
-	html_put(out, "<td class=n>%s</td>", html_number(v, fabs(v) >= 1000 ? 0 : fabs(v) >= 100 ? 1 : 3).text);
+	return fabs(v) >= 1000 ? 0 : fabs(v) >= 100 ? 1 : 3;
 }
 
 /* As a percentage, or as a factor from ten on, which ratios of logarithms may miss by a little. */
@@ -1541,8 +1531,8 @@ static void put_result(struct buf *out, const struct diff_result *r, bool with_w
 
 	html_put(out, "<tr><th scope=row>%s</th><td>%s</td><td%s>%s</td>", r->series->display,
 		 r->series->where[0] ? r->series->where : "system", mark ? mark : "", verdict_name(r->v.kind));
-	put_number(out, r->v.base);
-	put_number(out, r->v.fresh);
+	put_cell(out, r->v.base, digits_of(r->v.base));
+	put_cell(out, r->v.fresh, digits_of(r->v.fresh));
 	html_put(out, "<td class=unit>%s</td><td class=n>", html_unit(r->series->unit));
 	put_percent(out, r->v.ratio);
 	buf_addstr(out, "</td><td class=n>");

@@ -50,15 +50,13 @@ static int info_file(const void *input, const char *path, const struct options_c
 	struct error e = { 0 };
 	SCOPED(json_scoped) struct json *j = NULL;
 	SCOPED(scan_release) struct scan s = { 0 };
-	int r = 0;
 
 	if (scan_path(&s, path, SCAN_VALUES | SCAN_TIMES | SCAN_INDEX, &e))
 		return cmd_fail(spec.name, &e);
 	if (i->pci && i->format != CMD_JSON) {
 		const char *none;
 
-		r = info_pci_text(pm_reader_model(s.reader), i->all, &out, &none);
-		if (r == -EINVAL || none) {
+		if (info_pci_text(pm_reader_model(s.reader), i->all, &out, &none) == -EINVAL || none) {
 			cmd_complain(spec.name, "%s: %s", path,
 				     none ? none : "the recorded table of root ports is malformed");
 			return none ? EXIT_NEGATIVE : EXIT_TROUBLE;
@@ -71,11 +69,7 @@ static int info_file(const void *input, const char *path, const struct options_c
 		info_text(path, &s, i->all, cmd_width(STDOUT_FILENO), options_use_color(common, STDOUT_FILENO), &out);
 	}
 	cmd_write(&out);
-	if (scan_damaged(&s)) {
-		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", path);
-		r = EXIT_DAMAGED;
-	}
-	return r;
+	return cmd_judge_file(spec.name, path, scan_damaged(&s));
 }
 
 int cmd_info(int argc, char **argv)

@@ -18,21 +18,20 @@
 #include "report/info/scan.h"
 #include "report/machine/value_out.h"
 
-static const char brief[] =
-	"Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
-	"List what a recording holds.\n\n"
-	"WHAT is one of\n"
-	"  counters   raw numbers, named as in formulas and pmrep dump (the default)\n"
-	"  metrics    what pmrep show can compute from this recording\n"
-	"  events     markers, lost ticks, hotplug, start and end of the command\n"
-	"  instances  CPUs, packages, devices and tasks with counters\n"
-	"GLOB limits the list to matching names. Without FILE, metrics lists all built-in ones.\n"
-	"pmrep info lists sources and PMUs, and with --format=json also groups.\n\n"
-	"      --format=FORMAT  table (default) or json: one object per line\n\n"
-	"Examples:\n"
-	"  pmrep list host.pmr\n"
-	"  pmrep list metrics '*idle*' host.pmr\n"
-	"  pmrep list metrics --format=json | jq -r .formula\n";
+static const char brief[] = "Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
+			    "List what a recording holds.\n\n"
+			    "WHAT is one of\n"
+			    "  counters   raw numbers, named as in formulas and pmrep dump (the default)\n"
+			    "  metrics    what pmrep show can compute from this recording\n"
+			    "  events     markers, lost ticks, hotplug, start and end of the command\n"
+			    "  instances  CPUs, packages, devices and tasks with counters\n"
+			    "GLOB limits the list to matching names. Without FILE, metrics lists all built-in ones.\n"
+			    "pmrep info lists sources and PMUs, and with --format=json also groups.\n\n"
+			    "      --format=FORMAT  table (default) or json: one object per line\n\n"
+			    "Examples:\n"
+			    "  pmrep list host.pmr\n"
+			    "  pmrep list metrics '*idle*' host.pmr\n"
+			    "  pmrep list metrics --format=json | jq -r .formula\n";
 
 #define MAX_COLUMNS 11
 
@@ -393,10 +392,8 @@ static int run(void *input, const struct options_common *common)
 	} else {
 		r = print_list(&l, a, common);
 	}
-	if (!r && a->path && scan_damaged(&s)) {
-		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", a->path);
-		r = EXIT_DAMAGED;
-	}
+	if (!r && a->path)
+		r = cmd_judge_file(spec.name, a->path, scan_damaged(&s));
 	table_free(l.table);
 	return r;
 }

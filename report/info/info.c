@@ -206,17 +206,10 @@ void reveals_release(struct reveals *r)
 	*r = (struct reveals){ 0 };
 }
 
-/* The version of the format: "1.0". */
-static struct info_version {
-	char text[24];
-} info_version(const struct pm_model *m)
+/* The minor version of the format; frames of another major version are not read. */
+static unsigned long long format_minor(const struct pm_model *m)
 {
-	struct info_version v;
-
-	/* Frames of another major version are not read. */
-	snprintf(v.text, sizeof(v.text), "1.%llu",
-		 (unsigned long long)pm_map_u64(&m->header, PM_HEADER_FORMAT_MINOR, 0));
-	return v;
+	return pm_map_u64(&m->header, PM_HEADER_FORMAT_MINOR, 0);
 }
 
 /* A one-time value of the recorder, such as "pmrec.readers"; 0: none. */
@@ -233,11 +226,13 @@ struct report {
 	struct scan *s;
 	const struct pm_model *m;
 	const struct info_sink *to;
+	const char *part; /* title of the last one */
 	struct buf cell;
 };
 
 static void say_part(struct report *p, const char *title, const struct info_column *column, size_t n)
 {
+	p->part = title;
 	p->to->part(p->to->ctx, title, column, n);
 }
 
@@ -436,7 +431,7 @@ static void recording(struct report *p, const char *path)
 		   *pm_reader_newer(s->reader) ? "partly newer than this program; see pmrep check" :
 		   s->ended                    ? "complete" :
 						 "open end");
-	say_fact(p, "format", info_version(p->m).text, PM_PRIVACY_TECHNICAL);
+	say_fact_f(p, "format", "1.%llu", format_minor(p->m));
 	if (start) {
 		text[number_time(text, start, 0)] = '\0';
 		say_fact(p, "start", text, PM_PRIVACY_TIME);
@@ -743,53 +738,38 @@ static void say_config(struct report *p, bool all)
 	}
 }
 
-static void register_row(void *ctx, struct decoded *d)
-{
-	struct report *p = ctx;
-	char value[32] = "";
-
-	if (!strncmp(d->name, "msr.", 4))
-		snprintf(value, sizeof(value), "0x%llx", (unsigned long long)d->value);
-	buf_clear(&p->cell);
-	if (d->config)
-		add_places(&p->cell, d->config);
-	say_row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&d->text) }, 4,
-		PM_PRIVACY_TECHNICAL);
-}
-
-static void setting_row(void *ctx, struct decoded *d)
-{
-	struct report *p = ctx;
-
-	buf_clear(&p->cell);
-	add_places(&p->cell, d->config);
-	say_row(p, (const char *const[]){ d->name, buf_str(&p->cell), buf_str(&d->text) }, 3, PM_PRIVACY_TECHNICAL);
-}
-
-static void any_register(void *ctx, struct decoded *d)
-{
-	*(bool *)ctx = true;
-}
-
-/* What the processor's registers say, which only x86 has, and the kernel's settings. */
-static void say_decoded(struct report *p)
+/* A row in the part of that title, which begins with the first one: of four cells the second is the number in a
+ * register. */
+static void say_decoded(struct report *p, const char *title, struct decoded *d, size_t n)
 {
 	static const struct info_column column[] = {
 		{ .name = "" }, { .name = "" }, { .name = "" }, { .name = "", .wraps = true }
 	};
+	const char *cell[] = { d->name, "", "", buf_str(&d->text) };
+	char value[32];
 
-	bool registers = false, settings = false;
+	if (strcmp(p->part, title) != 0)
+		say_part(p, title, column + 4 - n, n);
+	snprintf(value, sizeof(value), "0x%llx", (unsigned long long)d->value);
+	if (n == 4 && !strncmp(d->name, "msr.", 4))
+		cell[1] = value;
+	buf_clear(&p->cell);
+	if (d->config)
+		add_places(&p->cell, d->config);
+	cell[2] = buf_str(&p->cell);
+	cell[4 - n] = d->name;
+	say_row(p, cell + 4 - n, n, PM_PRIVACY_TECHNICAL);
+}
 
-	decode_all(p->m, any_register, &registers);
-	if (registers) {
-		say_part(p, "Registers", column, 4);
-		decode_all(p->m, register_row, p);
-	}
-	decode_settings(p->m, any_register, &settings);
-	if (settings) {
-		say_part(p, "Settings of the kernel", column + 1, 3);
-		decode_settings(p->m, setting_row, p);
-	}
+/* Which only x86 has. */
+static void say_register(void *ctx, struct decoded *d)
+{
+	say_decoded(ctx, "Registers", d, 4);
+}
+
+static void say_setting(void *ctx, struct decoded *d)
+{
+	say_decoded(ctx, "Settings of the kernel", d, 3);
 }
 
 void info_say(const char *path, struct scan *s, bool all, const struct info_sink *to)
@@ -802,7 +782,8 @@ void info_say(const char *path, struct scan *s, bool all, const struct info_sink
 	clocks(&p);
 	sources(&p);
 	say_pmus(&p);
-	say_decoded(&p);
+	decode_all(p.m, say_register, &p);
+	decode_settings(p.m, say_setting, &p);
 	say_config(&p, all);
 	missing(&p);
 	events(&p, all);
@@ -1106,9 +1087,11 @@ struct json *info_json(const char *path, struct scan *s)
 	uint64_t interval = pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0);
 	struct json *j = json_new_object();
 	uint64_t readers = info_number(m, "pmrec.readers");
+	SCOPED(buf_release) struct buf version = BUF_INIT;
 
 	json_put(j, "file", json_new_text(path));
-	json_put(j, "format", json_new_text(info_version(m).text));
+	buf_printf(&version, "1.%llu", format_minor(m));
+	json_put(j, "format", json_new_buf(&version));
 	json_put(j, "snapshots", json_new_u64(s->snapshots));
 	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
 	json_put(j, "readers", readers ? json_new_u64(readers) : json_new_null());

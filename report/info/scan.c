@@ -384,11 +384,18 @@ void scan_release(struct scan *s)
 
 bool scan_damaged(const struct scan *s)
 {
-	for (size_t i = 0; i < s->n_damage; i++) {
-		bool open_end = s->damage[i].kind == PM_DAMAGE_NO_END ||
-				(s->damage[i].kind == PM_DAMAGE_CUT && i + 1 == s->n_damage);
+	return reader_damaged(s->reader, s->being_written);
+}
 
-		if (!(open_end && s->being_written))
+bool reader_damaged(const struct pm_reader *reader, bool being_written)
+{
+	size_t n;
+	const struct pm_damage *d = pm_reader_damage(reader, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		bool open_end = d[i].kind == PM_DAMAGE_NO_END || (d[i].kind == PM_DAMAGE_CUT && i + 1 == n);
+
+		if (!(open_end && being_written))
 			return true;
 	}
 	return false;

@@ -90,6 +90,8 @@ void scan_release(struct scan *s);
 
 /* Whether anything is missing from the recording, except the end of one that is still written. */
 bool scan_damaged(const struct scan *s);
+/* The same of a reader that has read all. */
+bool reader_damaged(const struct pm_reader *reader, bool being_written);
 /* Whether the only damage is that the recorder was killed, or the file was cut. */
 bool scan_lacks_end(const struct scan *s);
 /* The lines of pm_reader_newer(). */

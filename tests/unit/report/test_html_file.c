@@ -94,7 +94,7 @@ static void put_header(struct builder *b, const char *text)
 }
 
 #define SIZE_FACT  "Size=8 CPUs, 4 cores, 2 packages, 2 nodes"
-#define RECORDED   "Recorded=2026-09-21 14:13:20 UTC, 2.000 s in 2 intervals"
+#define RECORDED_FACT   "Recorded=2026-09-21 14:13:20 UTC, 2.000 s in 2 intervals"
 #define FIRST_FACT "Processor=x86_64\n" SIZE_FACT "\n"
 #define SYSTEM     "\nCounted=the whole system\n"
 
@@ -269,7 +269,7 @@ static void many_events(void **state)
 		happen(&b, PM_EVENT_MARKER, 1, 0, 0, 0, 0);
 	read_back(&r, &b, &plain);
 	assert_true(r.n_events == HTML_EVENTS && r.more_events == 2 && r.bins.start_wall_ns == 0);
-	assert_string_equal(r.fact[2].value, "2.000 s in 2 intervals");
+	assert_string_equal(r.fact[RECORDED], "2.000 s in 2 intervals");
 	html_recording_release(&r);
 	/* One snapshot has no interval, and its events have no time of their own. */
 	begin(&b);
