@@ -287,12 +287,7 @@ struct collect {
 		size_t from, to; /* intervals */
 		double seconds;
 	} * stretch; /* owned: the same, by bin */
-	uint32_t n_seconds, n_stretch;
-	struct joined {
-		double mean, weight;  /* of values by their seconds, in `bin` */
-		uint32_t bin, layout; /* layout: in which it was laid out last */
-	} * joined;                   /* owned: by series */
-	uint32_t n_joined, layouts;
+	uint32_t n_seconds, n_stretch, layouts;
 	size_t damages;
 	int64_t start_wall_ns;
 	bool back; /* a recording was made before the one that stands before it: one clock cannot tell both times */
@@ -591,10 +586,9 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 				if (series == PM_NONE)
 					continue;
 				/* Metrics of packages are in two sheets. */
-				memory_hold(&c->joined, &c->n_joined, series + 1, sizeof(*c->joined));
-				if (c->joined[series].layout == c->layouts)
+				if (c->s->series[series].layout == c->layouts)
 					continue;
-				c->joined[series].layout = c->layouts;
+				c->s->series[series].layout = c->layouts;
 				c->drawn[c->n_drawn++] =
 					(struct drawn){ &from->cell[k], count_of(&sheet[i], from, m), series };
 			}
@@ -612,7 +606,7 @@ static bool says_nothing(double mean, double rate, double seconds)
 
 /* Adds the values of some intervals in one bin to what it has so far. */
 static void join_values(const struct collect *c, const struct piece *g, const struct drawn *d, bool amount,
-			struct joined *all)
+			struct incident_row_series *all)
 {
 	for (size_t k = g->from; k < g->to; k++) {
 		const struct value *v = &d->cell->value[k];
@@ -627,7 +621,7 @@ static void join_values(const struct collect *c, const struct piece *g, const st
 
 /* The same for many that are all known, as nearly all are; false: some are not, and nothing was done. */
 static bool join_known(const struct collect *c, const struct piece *g, const struct drawn *d, bool amount,
-		       struct joined *all)
+		       struct incident_row_series *all)
 {
 	const struct value *v = d->cell->value;
 	double sum = 0, weight = all->weight + g->seconds;
@@ -650,19 +644,18 @@ static bool join_known(const struct collect *c, const struct piece *g, const str
 static void put_values(struct collect *c, size_t n)
 {
 	for (const struct drawn *d = c->drawn; d < c->drawn + c->n_drawn; d++) {
-		const struct incident_row_series *x = &c->s->series[d->series];
-		struct joined *all = &c->joined[d->series];
+		struct incident_row_series *x = &c->s->series[d->series];
 		bool amount = c->s->metric[x->metric].amount;
 
 		for (const struct piece *g = c->stretch; g < c->stretch + n; g++) {
 			/* It may have been away, so that this is not the bin that was open before. */
-			if (all->bin != g->bin)
-				all->mean = all->weight = 0;
-			all->bin = g->bin;
-			if (!join_known(c, g, d, amount, all))
-				join_values(c, g, d, amount, all);
-			if (all->weight > 0)
-				x->v[g->bin] = (float)all->mean;
+			if (x->bin != g->bin)
+				x->mean = x->weight = 0;
+			x->bin = g->bin;
+			if (!join_known(c, g, d, amount, x))
+				join_values(c, g, d, amount, x);
+			if (x->weight > 0)
+				x->v[g->bin] = (float)x->mean;
 		}
 	}
 }
@@ -837,7 +830,6 @@ static void finish(struct collect *c, struct incidents *found)
 	free(c->drawn);
 	free(c->seconds);
 	free(c->stretch);
-	free(c->joined);
 }
 
 /* Reads the recording. `only`: the incident whose metrics are read, interval by interval; NULL: all. */

@@ -21,8 +21,10 @@ struct incident_row {
 };
 struct incident_row_series {
 	uint32_t metric, row;
-	float *v;     /* owned; one a bin; NaN: none */
-	double usual; /* once it was scanned: its level; NaN: it has no value */
+	float *v;             /* owned; one a bin; NaN: none */
+	double usual;         /* once it was scanned: its level; NaN: it has no value */
+	double mean, weight;  /* of values by their seconds, in `bin` */
+	uint32_t bin, layout; /* layout: in which it was laid out last */
 };
 
 /* A time that is lost, from an event or damage. */

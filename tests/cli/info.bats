@@ -111,7 +111,7 @@ for line in open("dump"): json.loads(line)'
 	[ "$values" -eq "$(field values <info.json)" ]
 	[ "$("$bin/pmrep" dump --format=json --counter='stat.user' r.pmr | grep -c '"is":"value"')" -eq \
 		"$(grep -c '"counter":"stat.user"' dump)" ]
-	for what in metrics events instances groups sources pmus; do
+	for what in metrics events instances; do
 		"$bin/pmrep" list "$what" r.pmr >/dev/null
 	done
 	run "$bin/pmrep" list countres r.pmr

@@ -432,8 +432,6 @@ static void test_comes_back(void **state)
 	s.n_rows = 2;
 	for (uint32_t row = 0; row < 2; row++)
 		assert_int_equal(store_series(&s, 0, row), row);
-	c.joined = memory_new(2, sizeof(*c.joined));
-	c.n_joined = 2;
 	pass(&c, true, 0, 3);
 	pass(&c, false, 3, 9);
 	pass(&c, true, 9, 12);
