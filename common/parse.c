@@ -114,113 +114,71 @@ int parse_double(const char *text, double *value)
 	return 0;
 }
 
-struct unit_row {
-	const char *name;
-	uint64_t factor;
-};
-
-/* digits [. digits] times `factor`, exactly; what is less than one unit is cut off. */
+/* digits [. digits] times `factor`; what is less than one unit is cut off. */
 static int scaled(const char *text, size_t len, uint64_t factor, uint64_t *value)
 {
 	const char *dot = memchr(text, '.', len);
-	size_t whole_len = dot ? (size_t)(dot - text) : len;
-	uint64_t whole = 0, part = 0, weight = factor;
-	int err = 0;
+	size_t before = dot ? (size_t)(dot - text) : len, after = dot ? len - before - 1 : 0;
+	uint64_t whole = 0, part = 0, place = 1;
+	int err = before ? parse_u64_span(text, before, 10, &whole) : after ? 0 : -EINVAL;
 
-	if (whole_len)
-		err = parse_u64_span(text, whole_len, 10, &whole);
-	else if (!dot || len == 1)
-		return -EINVAL;
-	if (err)
-		return err;
-	for (size_t i = whole_len + 1; i < len; i++) {
-		unsigned digit = (unsigned)digit_of(text[i]);
-
-		if (digit > 9)
-			return -EINVAL;
-		/* Factors are powers of ten, sixty or two: divide while that is exact, then use the remainder's
-		 * product. */
-		if (weight % 10 == 0) {
-			weight /= 10;
-			part += digit * weight;
-		} else {
-			uint64_t place = 10, tail = digit;
-
-			for (i++; i < len && place < 1000000000; i++, place *= 10) {
-				digit = (unsigned)digit_of(text[i]);
-				if (digit > 9)
-					return -EINVAL;
-				tail = tail * 10 + digit;
-			}
-			part += (uint64_t)((unsigned __int128)tail * weight / place);
-			break;
-		}
-	}
-	if (__builtin_mul_overflow(whole, factor, &whole) || __builtin_add_overflow(whole, part, value))
-		return -ERANGE;
-	return 0;
+	if (!err && after && memchr(dot + 1, '.', after))
+		err = -EINVAL;
+	/* More digits of a fraction are less than one unit. */
+	after = after < 18 ? after : 18;
+	if (!err && after)
+		err = parse_u64_span(dot + 1, after, 10, &part);
+	for (size_t i = 0; i < after; i++)
+		place *= 10;
+	part = (uint64_t)((unsigned __int128)part * factor / place);
+	if (!err && (__builtin_mul_overflow(whole, factor, &whole) || __builtin_add_overflow(whole, part, value)))
+		err = -ERANGE;
+	return err;
 }
 
-/* A number with a unit of the table, longest names first; without one, it has the unit of the first row. */
-static int with_unit(const char *text, const struct unit_row *unit, uint64_t bare, uint64_t *value)
+/* A number with a unit of time; without one, `bare` is how many ns it counts. */
+static int with_unit(const char *text, uint64_t bare, uint64_t *ns)
 {
-	size_t len = strlen(text), digits = strspn(text, "0123456789.");
+	static const struct {
+		const char *name;
+		uint64_t factor;
+	} units[] = {
+		{ "ns", 1 },          { "us", 1000 },         { "ms", 1000000 },      { "s", 1000000000 },
+		{ "m", 60000000000 }, { "min", 60000000000 }, { "h", 3600000000000 },
+	};
+	size_t digits = strspn(text, "0123456789.");
 
-	if (digits == len)
-		return scaled(text, len, bare, value);
-	for (; unit->name; unit++)
-		if (!strcmp(text + digits, unit->name))
-			return scaled(text, digits, unit->factor, value);
+	if (!text[digits])
+		return scaled(text, digits, bare, ns);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(text + digits, units[i].name))
+			return scaled(text, digits, units[i].factor, ns);
 	return -EINVAL;
 }
 
-static const struct unit_row time_units[] = {
-	{ .name = "ns", .factor = 1 },
-	{ .name = "us", .factor = 1000 },
-	{ .name = "ms", .factor = 1000000 },
-	{ .name = "s", .factor = 1000000000 },
-	{ .name = "m", .factor = 60000000000 },
-	{ .name = "min", .factor = 60000000000 },
-	{ .name = "h", .factor = 3600000000000 },
-	{ .name = NULL },
-};
-
-static const struct unit_row size_units[] = {
-	{ .name = "B", .factor = 1 },
-	{ .name = "k", .factor = 1000 },
-	{ .name = "K", .factor = 1000 },
-	{ .name = "kB", .factor = 1000 },
-	{ .name = "KB", .factor = 1000 },
-	{ .name = "M", .factor = 1000000 },
-	{ .name = "MB", .factor = 1000000 },
-	{ .name = "G", .factor = 1000000000 },
-	{ .name = "GB", .factor = 1000000000 },
-	{ .name = "T", .factor = 1000000000000 },
-	{ .name = "TB", .factor = 1000000000000 },
-	{ .name = "Ki", .factor = 1ull << 10 },
-	{ .name = "KiB", .factor = 1ull << 10 },
-	{ .name = "Mi", .factor = 1ull << 20 },
-	{ .name = "MiB", .factor = 1ull << 20 },
-	{ .name = "Gi", .factor = 1ull << 30 },
-	{ .name = "GiB", .factor = 1ull << 30 },
-	{ .name = "Ti", .factor = 1ull << 40 },
-	{ .name = "TiB", .factor = 1ull << 40 },
-	{ .name = NULL },
-};
-
 int parse_duration(const char *text, uint64_t *ns)
 {
-	return with_unit(text, time_units, 1000000000, ns);
+	return with_unit(text, 1000000000, ns);
 }
 
 int parse_duration_ms(const char *text, uint64_t *ns)
 {
-	return with_unit(text, time_units, 1000000, ns);
+	return with_unit(text, 1000000, ns);
 }
 
 int parse_size(const char *text, uint64_t *bytes)
 {
-	return with_unit(text, size_units, 1, bytes);
+	static const char letters[] = "KMGT";
+	size_t digits = strspn(text, "0123456789.");
+	const char *unit = text + digits, *letter = *unit ? strchr(letters, *unit == 'k' ? 'K' : *unit) : NULL;
+	bool binary = letter && *unit != 'k' && unit[1] == 'i';
+	uint64_t factor = 1;
+
+	for (ptrdiff_t n = letter ? letter - letters : -1; n >= 0; n--)
+		factor *= binary ? 1024 : 1000;
+	unit += (letter != NULL) + binary;
+	unit += *unit == 'B';
+	return *unit ? -EINVAL : scaled(text, digits, factor, bytes);
 }
 
 static unsigned least(unsigned a, unsigned b)

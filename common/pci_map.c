@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/array.h"
 #include "common/cpulist.h"
+#include "common/memory.h"
 #include "common/parse.h"
 
 void pci_map_release(struct pci_map *m)
@@ -14,22 +14,16 @@ void pci_map_release(struct pci_map *m)
 	*m = (struct pci_map){ 0 };
 }
 
-int pci_map_add_port(struct pci_map *m, const struct pci_port *port)
+void pci_map_add_port(struct pci_map *m, const struct pci_port *port)
 {
-	int err = array_room(&m->port, m->n_ports, sizeof(*m->port));
-
-	if (!err)
-		m->port[m->n_ports++] = *port;
-	return err;
+	memory_room(&m->port, m->n_ports, sizeof(*m->port));
+	m->port[m->n_ports++] = *port;
 }
 
-int pci_map_add_function(struct pci_map *m, const struct pci_function *f)
+void pci_map_add_function(struct pci_map *m, const struct pci_function *f)
 {
-	int err = array_room(&m->function, m->n_functions, sizeof(*m->function));
-
-	if (!err)
-		m->function[m->n_functions++] = *f;
-	return err;
+	memory_room(&m->function, m->n_functions, sizeof(*m->function));
+	m->function[m->n_functions++] = *f;
 }
 
 static int by_address(struct pci_address a, struct pci_address b)

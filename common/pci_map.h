@@ -48,9 +48,8 @@ struct pci_map {
 };
 
 void pci_map_release(struct pci_map *m);
-/* 0 or -ENOMEM. */
-int pci_map_add_port(struct pci_map *m, const struct pci_port *port);
-int pci_map_add_function(struct pci_map *m, const struct pci_function *f);
+void pci_map_add_port(struct pci_map *m, const struct pci_port *port);
+void pci_map_add_function(struct pci_map *m, const struct pci_function *f);
 /* Sorts both arrays once they are complete. `function->port` must be set after this. */
 void pci_map_sort(struct pci_map *m);
 /* Sets the function's port: the one that has its bus. False if there is none. */

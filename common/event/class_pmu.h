@@ -24,7 +24,7 @@ struct class_pmu {
 /* Fills in `to`; `peer` is the text of the file of that name in sysfs, or NULL. `c` and `map` stay borrowed. */
 void class_pmu_init(struct class_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
 		    const struct pci_map *map);
-/* Rules of a PMU that is `ruled`; a group over it and others is refused, not split. Both functions may append lines to
+/* Rules of a PMU that is `ruled`; a group over it and others is refused, not split. Both may append lines to
  * `notes`, and return -EINVAL with the rule in *e for what they refuse. For a term: 1 if it is in the words now, 0 if
  * it is a term like any other. */
 int class_pmu_term(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],

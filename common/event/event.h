@@ -211,8 +211,8 @@ void event_set_release(struct event_set *set);
 void event_error_plain(struct error *e);
 /* Frees the contents of one event, to remove it from a set. */
 void event_release(struct event *ev);
-/* Replaces ->mods, and ->name to match; for example when the kernel part was refused. 0. */
-int event_set_mods(struct event *event, uint32_t mods);
+/* Replaces ->mods, and ->name to match; for example when the kernel part was refused. */
+void event_set_mods(struct event *event, uint32_t mods);
 
 /* ---- pieces ---- */
 
@@ -237,8 +237,8 @@ enum event_tool {
 	EVENT_TOOL_USER_TIME,         /* ns of CPU time in user mode */
 	EVENT_TOOL_SYSTEM_TIME,       /* ns of CPU time in the kernel */
 };
-/* Fills in the PMU "tool". 0 or -ENOMEM. */
-int event_tool_pmu(struct event_pmu *pmu);
+/* Fills in the PMU "tool". */
+void event_tool_pmu(struct event_pmu *pmu);
 
 /* Default events: perf's, what each -d adds, and turbostat's. */
 struct event_default {

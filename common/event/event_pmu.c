@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "common/event/event.h"
+#include "common/memory.h"
 #include "common/parse.h"
 
 int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_CONFIGS], uint64_t *max)
@@ -158,7 +159,7 @@ void event_pmu_release(struct event_pmu *pmu)
 	*pmu = (struct event_pmu){ 0 };
 }
 
-int event_tool_pmu(struct event_pmu *pmu)
+void event_tool_pmu(struct event_pmu *pmu)
 {
 	static const char *const events[][3] = {
 		{ "duration_time", "config=1", "time that was counted" },
@@ -166,22 +167,14 @@ int event_tool_pmu(struct event_pmu *pmu)
 		{ "system_time", "config=3", "CPU time in the kernel" },
 	};
 	const size_t n = sizeof(events) / sizeof(events[0]);
-	bool whole = true;
 
-	*pmu = (struct event_pmu){ .name = strdup("tool"),
+	*pmu = (struct event_pmu){ .name = memory_text("tool"),
 				   .type = EVENT_TYPE_TOOL,
-				   .alias = calloc(n, sizeof(*pmu->alias)) };
-	for (size_t i = 0; pmu->alias && i < n; i++) {
-		struct event_alias *a = &pmu->alias[pmu->n_aliases++];
-
-		*a = (struct event_alias){ .name = strdup(events[i][0]),
-					   .text = strdup(events[i][1]),
-					   .unit = strdup("ns"),
-					   .help = strdup(events[i][2]) };
-		whole = whole && a->name && a->text && a->help && a->unit;
-	}
-	if (whole && pmu->name && pmu->alias)
-		return 0;
-	event_pmu_release(pmu);
-	return -ENOMEM;
+				   .alias = memory_new(n, sizeof(*pmu->alias)),
+				   .n_aliases = n };
+	for (size_t i = 0; i < n; i++)
+		pmu->alias[i] = (struct event_alias){ .name = memory_text(events[i][0]),
+						      .text = memory_text(events[i][1]),
+						      .unit = memory_text("ns"),
+						      .help = memory_text(events[i][2]) };
 }

@@ -36,7 +36,7 @@ enum fixed_effect {
 	FIXED_SAMPLING, /* affects sampling, not counting */
 };
 
-static const struct {
+static const struct fixed_key {
 	const char *key;
 	enum fixed_effect effect;
 	int n;
@@ -70,6 +70,15 @@ static const struct {
 	{ "aux-sample-size", FIXED_SAMPLING },
 };
 #define N_FIXED (sizeof(fixed_keys) / sizeof(fixed_keys[0]))
+
+/* The row of the key, or NULL. */
+static const struct fixed_key *fixed_key(const char *key)
+{
+	for (size_t i = 0; i < N_FIXED; i++)
+		if (!strcmp(fixed_keys[i].key, key))
+			return &fixed_keys[i];
+	return NULL;
+}
 
 static void set_text(char **to, const char *from)
 {
@@ -105,28 +114,37 @@ static void add_cpus(struct event *ev, const char *list)
 	free(before);
 }
 
+static size_t core_pmus(const struct event_view *v, const struct event_pmu **first)
+{
+	size_t n = 0;
+
+	*first = NULL;
+	for (size_t i = 0; i < v->n_pmus; i++)
+		if (v->pmu[i].core && !n++)
+			*first = &v->pmu[i];
+	return n;
+}
+
 /* If there are several kinds of cores, a general event has its PMU's type in the upper half of its config. */
 static uint64_t general_pmu(const struct resolver *r, const struct event_pmu *pmu)
 {
-	unsigned cores = 0;
+	const struct event_pmu *first;
 
-	for (size_t i = 0; i < r->view->n_pmus; i++)
-		cores += r->view->pmu[i].core;
-	return pmu && pmu->core && cores > 1 ? (uint64_t)pmu->type << 32 : 0;
+	return pmu && pmu->core && core_pmus(r->view, &first) > 1 ? (uint64_t)pmu->type << 32 : 0;
 }
 
 static int apply_fixed(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t,
-		       size_t which)
+		       const struct fixed_key *fixed)
 {
 	struct cpulist cpus = { 0 };
 	struct error ignored;
 	int err = 0;
 
-	switch (fixed_keys[which].effect) {
+	switch (fixed->effect) {
 	case FIXED_CONFIG:
 		err = need_value(r, t, true);
 		if (!err)
-			ev->config[fixed_keys[which].n] = t->number;
+			ev->config[fixed->n] = t->number;
 		return err;
 	case FIXED_NAME:
 		err = need_value(r, t, false);
@@ -143,7 +161,7 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 		ev->percore = !t->value || (t->is_number && t->number);
 		return 0;
 	case FIXED_INHERIT:
-		ev->inherit = (int8_t)(t->is_number && !t->number ? !fixed_keys[which].n : fixed_keys[which].n);
+		ev->inherit = (int8_t)(t->is_number && !t->number ? !fixed->n : fixed->n);
 		return 0;
 	case FIXED_CPU:
 		err = need_value(r, t, false);
@@ -165,7 +183,7 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 	case FIXED_LEGACY:
 		err = need_value(r, t, true);
 		if (!err) {
-			ev->type = (uint32_t)fixed_keys[which].n;
+			ev->type = (uint32_t)fixed->n;
 			ev->config[0] = t->number | general_pmu(r, pmu);
 		}
 		return err;
@@ -226,9 +244,8 @@ static int apply(struct resolver *r, struct event *ev, const struct event_pmu *p
 	if (t->driver)
 		return resolve_fail(r, EINVAL, t->column, "@%s configures a driver for tracing, not for counting",
 				    t->key);
-	for (size_t i = 0; i < N_FIXED; i++)
-		if (!strcmp(fixed_keys[i].key, t->key))
-			return apply_fixed(r, ev, pmu, t, i);
+	if (fixed_key(t->key))
+		return apply_fixed(r, ev, pmu, t, fixed_key(t->key));
 	if (pmu && pmu->ruled) {
 		struct error rule = { 0 };
 		int taken = class_pmu_term(pmu, t, ev->config, r->notes, &rule);
@@ -316,19 +333,10 @@ static void apply_legacy(struct resolver *r, struct event *ev, const struct even
 /* Does the term say what is counted, as against what it is called and how it would be sampled? */
 static bool resolve_term_counts(const struct event_term *t)
 {
-	for (size_t i = 0; i < N_FIXED; i++)
-		if (!strcmp(fixed_keys[i].key, t->key))
-			return fixed_keys[i].effect != FIXED_NAME && fixed_keys[i].effect != FIXED_METRIC_ID &&
-			       fixed_keys[i].effect != FIXED_SAMPLING;
-	return true;
-}
+	const struct fixed_key *fixed = fixed_key(t->key);
 
-static bool is_sampling(const struct event_term *t)
-{
-	for (size_t i = 0; i < N_FIXED; i++)
-		if (!strcmp(fixed_keys[i].key, t->key))
-			return fixed_keys[i].effect == FIXED_SAMPLING;
-	return false;
+	return !fixed ||
+	       (fixed->effect != FIXED_NAME && fixed->effect != FIXED_METRIC_ID && fixed->effect != FIXED_SAMPLING);
 }
 
 /* Applies the node's terms to ev, which has its PMU (NULL: none) and what its name said. */
@@ -354,7 +362,7 @@ static int resolve_terms(struct resolver *r, struct event *ev, const struct even
 				apply_legacy(r, ev, pmu, t->key);
 			else if (!a && !legacy && !names)
 				err = apply(r, ev, pmu, t);
-			if (!names && is_sampling(t))
+			if (!names && fixed_key(t->key) && fixed_key(t->key)->effect == FIXED_SAMPLING)
 				buf_printf(r->notes, "%.60s in \"%.*s\" applies to sampling only, and is ignored\n",
 					   t->key, (int)(n->end - n->column), r->list->text + n->column);
 		}
@@ -406,14 +414,13 @@ static char *resolve_with_mods(const char *body, uint32_t mods)
 	return memory_checked(buf_detach(&b));
 }
 
-int event_set_mods(struct event *ev, uint32_t mods)
+void event_set_mods(struct event *ev, uint32_t mods)
 {
 	SCOPED(scoped_free) char *body = ev->name;
 
 	body[ev->body] = '\0';
 	ev->name = resolve_with_mods(body, mods);
 	ev->mods = mods;
-	return 0;
 }
 
 /* Modifiers of the node, with those that its group hands down. */
@@ -534,9 +541,15 @@ static int resolve_groups(struct resolver *r, size_t start, const struct event_g
 
 enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2, TYPE_CACHE = 3, TYPE_RAW = 4, TYPE_BREAKPOINT = 5 };
 
-static struct event new_event(const char *pmu, uint32_t index, uint32_t type)
+/* On a PMU; NULL: there is none, but it would have the name. */
+static struct event new_event(const struct resolver *r, const struct event_pmu *pmu, const char *name, uint32_t type)
 {
-	return (struct event){ .pmu = memory_text(pmu), .pmu_index = index, .type = type, .inherit = -1 };
+	return (struct event){ .pmu = memory_text(pmu ? pmu->name : name),
+			       .pmu_index = pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE,
+			       .type = type,
+			       .inherit = -1,
+			       .core = pmu && pmu->core,
+			       .uncore = pmu && pmu->uncore };
 }
 
 /* Applies the terms of the node; without them the event is released. */
@@ -593,21 +606,10 @@ static const struct event_pmu *pmu_named(const struct event_view *v, const char 
 	return NULL;
 }
 
-static size_t core_pmus(const struct event_view *v, const struct event_pmu **first)
-{
-	size_t n = 0;
-
-	*first = NULL;
-	for (size_t i = 0; i < v->n_pmus; i++)
-		if (v->pmu[i].core && !n++)
-			*first = &v->pmu[i];
-	return n;
-}
-
 static int add_software(struct resolver *r, const struct event_symbol *s)
 {
 	const struct event_pmu *pmu = pmu_named(r->view, "software");
-	struct event ev = new_event("software", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, TYPE_SOFTWARE);
+	struct event ev = new_event(r, pmu, "software", TYPE_SOFTWARE);
 	int err;
 
 	ev.config[0] = s->config;
@@ -646,7 +648,7 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 
 		if (hybrid && !pmu->core)
 			continue;
-		ev = new_event(pmu ? pmu->name : "cpu", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, type);
+		ev = new_event(r, pmu, "cpu", type);
 		ev.config[0] = config;
 		ev.core = true;
 		if (hybrid && type == TYPE_RAW)
@@ -675,7 +677,7 @@ static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const 
 {
 	struct event_term terms[EVENT_TERM_MAX + 1];
 	struct event_node with_alias = *r->node;
-	struct event ev = new_event(pmu->name, (uint32_t)(pmu - r->view->pmu), pmu->type);
+	struct event ev = new_event(r, pmu, NULL, pmu->type);
 	struct resolver inner = *r;
 	int err;
 
@@ -687,8 +689,6 @@ static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const 
 		with_alias.term = terms;
 		with_alias.n_terms++;
 	}
-	ev.core = pmu->core;
-	ev.uncore = pmu->uncore;
 	inner.node = &with_alias;
 	err = take_terms(&inner, &ev, pmu);
 	if (err)
@@ -871,7 +871,7 @@ static int add_tracepoint(void *arg, const char *system, const char *name, uint6
 {
 	struct found_tracepoints *f = arg;
 	char body[400];
-	struct event ev = new_event("tracepoint", EVENT_NONE, TYPE_TRACEPOINT);
+	struct event ev = new_event(f->r, NULL, "tracepoint", TYPE_TRACEPOINT);
 	int err;
 
 	ev.config[0] = id;
@@ -930,7 +930,7 @@ static int add_tracepoints(struct resolver *r)
 				    n->event, nearest_text(&near, NULL, hint, sizeof(hint)));
 	}
 	/* Whether it exists cannot be found out: record it as missing, and continue with the others. */
-	ev = new_event("tracepoint", EVENT_NONE, TYPE_TRACEPOINT);
+	ev = new_event(r, NULL, "tracepoint", TYPE_TRACEPOINT);
 	ev.missing = -err;
 	snprintf(body, sizeof(body), "%.190s:%.190s", n->name, n->event);
 	return resolve_add(r, &ev, body, false);
@@ -949,10 +949,9 @@ static int add_numeric(struct resolver *r)
 	for (size_t i = 0; i < r->view->n_pmus && !pmu; i++)
 		if (r->view->pmu[i].type == n->type)
 			pmu = &r->view->pmu[i];
-	ev = new_event(pmu ? pmu->name : "", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, (uint32_t)n->type);
+	ev = new_event(r, pmu, "", (uint32_t)n->type);
 	ev.config[0] = n->config;
-	ev.core = n->type == TYPE_HARDWARE || n->type == TYPE_CACHE || n->type == TYPE_RAW || (pmu && pmu->core);
-	ev.uncore = pmu && pmu->uncore;
+	ev.core |= n->type == TYPE_HARDWARE || n->type == TYPE_CACHE || n->type == TYPE_RAW;
 	for (const struct event_symbol *s = event_symbols; s->name; s++)
 		if (s->type == n->type && s->config == n->config && s->scale && !ev.scale) {
 			ev.scale = memory_text(s->scale);
@@ -969,7 +968,7 @@ static int add_breakpoint(struct resolver *r)
 {
 	const struct event_node *n = r->node;
 	char body[64];
-	struct event ev = new_event("breakpoint", EVENT_NONE, TYPE_BREAKPOINT);
+	struct event ev = new_event(r, NULL, "breakpoint", TYPE_BREAKPOINT);
 
 	ev.bp_type = (uint32_t)n->type;
 	ev.config[1] = n->config;

@@ -286,23 +286,12 @@ static size_t number_length(const char *text, size_t len)
 	return i;
 }
 
-/* perf accepts "5." and ".5"; parse_double() needs digits on both sides. */
 static int scan_number(struct lexer *l, size_t start, size_t len)
 {
-	const char *text = l->text + start;
-	SCOPED(buf_release) struct buf copy = BUF_INIT;
+	SCOPED(scoped_free) char *text = memory_format("%.*s", (int)len, l->text + start);
 
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '.' && (i == 0 || !is_digit(text[i - 1])))
-			buf_addch(&copy, '0');
-		buf_addch(&copy, text[i]);
-		if (text[i] == '.' && (i + 1 == len || !is_digit(text[i + 1])))
-			buf_addch(&copy, '0');
-	}
-	memory_whole(&copy);
-	if (parse_double(buf_str(&copy), &l->number))
-		return error_set(l->error, EINVAL, "column %zu: %.*s is too large for a number", start + 1,
-				 (int)(len < 40 ? len : 40), text);
+	if (parse_double(text, &l->number))
+		return error_set(l->error, EINVAL, "column %zu: %.40s is too large for a number", start + 1, text);
 	return 0;
 }
 

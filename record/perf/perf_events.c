@@ -428,7 +428,7 @@ static void restrict_rings(struct event *ev, const struct record_options *o)
 	ev->kernel_only &= !o->perf.as_perf;
 	if (ring && !(ev->mods & EVENT_MOD_RING) && !ev->uncore && ev->type != EVENT_TYPE_TOOL &&
 	    !(o->perf.all_user && ev->kernel_only))
-		memory_must(event_set_mods(ev, ev->mods | ring));
+		event_set_mods(ev, ev->mods | ring);
 }
 
 /* Reads events and metrics that the user has imported, unless other files were given. */
@@ -1515,7 +1515,7 @@ static int add_slots(struct perf_source *s, struct plan *p, size_t like, struct 
 		return err;
 	s->event[at] = s->event[like];
 	s->set.event[at].group = s->set.event[like].group;
-	memory_must(event_set_mods(&s->set.event[at], s->set.event[like].mods));
+	event_set_mods(&s->set.event[at], s->set.event[like].mods);
 	return 0;
 }
 

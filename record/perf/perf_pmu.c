@@ -108,7 +108,7 @@ static void add_port(struct pci_map *m, const struct root *root, const char *dev
 		};
 
 		m->state = PCI_KNOWN;
-		memory_must(pci_map_add_port(m, &port));
+		pci_map_add_port(m, &port);
 	} else if (m->state != PCI_KNOWN) {
 		bool cut = len <= CONFIG_HEAD && len != -ENOENT;
 
@@ -128,7 +128,7 @@ static void add_function(struct pci_map *m, const struct root *root, const char 
 		f.vendor = (uint16_t)vendor;
 		f.device = (uint16_t)id;
 	}
-	memory_must(pci_map_add_function(m, &f));
+	pci_map_add_function(m, &f);
 }
 
 /* Reads NVIDIA's root ports and the devices below them from PCI configuration space; a machine may have none. */
@@ -655,7 +655,7 @@ void perf_pmus_read(struct perf_pmus *p, const struct root *root)
 	p->pmu = memory_new((size_t)(n < 0 ? 0 : n) + 1, sizeof(*p->pmu));
 	for (int i = 0; i < n; i++)
 		p->n += read_pmu(&p->pmu[p->n], names[i], root);
-	memory_must(event_tool_pmu(&p->pmu[p->n]));
+	event_tool_pmu(&p->pmu[p->n]);
 	p->n++;
 	qsort(p->pmu, p->n, sizeof(*p->pmu), compare_pmus);
 	perf_classes_find(p, root);

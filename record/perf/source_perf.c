@@ -232,7 +232,7 @@ static void mark_user_only(struct event *ev)
 		ev->display = memory_format("%s%s", shown, shown[strlen(shown) - 1] == '/' ? "u" : ":u");
 		free(shown);
 	}
-	memory_must(event_set_mods(ev, ev->mods | EVENT_MOD_USER));
+	event_set_mods(ev, ev->mods | EVENT_MOD_USER);
 }
 
 /* Opens member k in the leader's group, or alone if that is refused. */

@@ -28,26 +28,26 @@ struct complexes {
 
 static void add_port(struct pci_map *map, const int64_t *v)
 {
-	memory_done(pci_map_add_port(map, &(struct pci_port){
-						  .at = { (uint32_t)v[0], (uint16_t)v[1] },
-						  .bus = (uint8_t)v[2],
-						  .segment = (uint8_t)v[3],
-						  .rp = (uint8_t)v[4],
-						  .rc = (uint8_t)v[5],
-						  .socket = (uint8_t)v[6],
-						  .node = v[7] > INT16_MAX ? -1 : (int)v[7],
-					  }));
+	pci_map_add_port(map, &(struct pci_port){
+				      .at = { (uint32_t)v[0], (uint16_t)v[1] },
+				      .bus = (uint8_t)v[2],
+				      .segment = (uint8_t)v[3],
+				      .rp = (uint8_t)v[4],
+				      .rc = (uint8_t)v[5],
+				      .socket = (uint8_t)v[6],
+				      .node = v[7] > INT16_MAX ? -1 : (int)v[7],
+			      });
 }
 
 static void add_function(struct pci_map *map, const int64_t *v)
 {
-	memory_done(pci_map_add_function(map, &(struct pci_function){
-						      .at = { (uint32_t)v[0], (uint16_t)v[1] },
-						      .port = (uint32_t)v[2],
-						      .class = (uint32_t)v[3],
-						      .vendor = (uint16_t)v[4],
-						      .device = (uint16_t)v[5],
-					      }));
+	pci_map_add_function(map, &(struct pci_function){
+					  .at = { (uint32_t)v[0], (uint16_t)v[1] },
+					  .port = (uint32_t)v[2],
+					  .class = (uint32_t)v[3],
+					  .vendor = (uint16_t)v[4],
+					  .device = (uint16_t)v[5],
+				  });
 }
 
 /* At most so many rows of n numbers. */
