@@ -23,12 +23,10 @@
 
 struct stat_options {
 	struct pipeline_config pipeline;
-	struct export_config export;
 	struct stat_config stat;
-	const struct sink_ops *tidy; /* --format: our own rows instead of perf's */
-	const char *out;             /* NULL: stdout */
-	unsigned out_flags;          /* outfile_flags */
-	int log_fd;                  /* --log-fd; -1: none */
+	const char *out;    /* NULL: stdout */
+	unsigned out_flags; /* outfile_flags */
+	int log_fd;         /* --log-fd; -1: none */
 	unsigned td_level;
 	bool follow, strict, quiet, csv, json;
 	struct vendor_files *vendor; /* owned; of --metrics-file */
@@ -43,7 +41,7 @@ static const char brief[] =
 	"  -A                   one line per CPU; --per-socket, -die, -cluster, -cache, -core, -node, -thread, "
 	"-cgroup\n"
 	"  -I MS                intervals; --summary adds totals, --stats percentiles\n"
-	"  -x SEP, -j           perf's CSV and JSON;  --format=csv|json  pmrep's\n"
+	"  -x SEP, -j           perf's CSV and JSON; pmrep show has rows of its own\n"
 	"  -C LIST, -p PID, -t TID, -G CGROUP, --since=TIME, --until=TIME   a part\n"
 	"  -o FILE, --append    to a file\n\n"
 	"Examples:\n"
@@ -156,18 +154,6 @@ static int set_json(void *into, char *arg, struct error *e)
 	return 0;
 }
 
-static int set_format(void *into, char *arg, struct error *e)
-{
-	struct stat_options *o = into;
-	static const char *const words[] = { "perf", "table", "csv", "json", NULL };
-	unsigned word = 0;
-
-	if (options_word("format", arg, words, &word, e))
-		return -EINVAL;
-	o->tidy = word ? exporter_find(arg) : NULL;
-	return 0;
-}
-
 #define AGGR(which) NUMBER(stat.aggr, STAT_##which)
 #define MODE(which) NUMBER(pipeline.mode, PIPELINE_##which)
 
@@ -194,17 +180,12 @@ static int operands(void *into, int n, char **operand, struct error *e)
 		return error_set(e, EINVAL, "-x and -j are mutually exclusive");
 	if (c->stats && c->metric_only)
 		return error_set(e, EINVAL, "--stats needs counts, and --metric-only omits them");
-	if (o->tidy && c->form != STAT_TEXT)
-		return error_set(e, EINVAL, "--format excludes -x and -j, which print perf's formats");
-	if (o->tidy && (c->stats || c->metric_only))
-		return error_set(e, EINVAL,
-				 "--stats and --metric-only have perf's formats: -x or -j in place of --format");
 	if (c->iostat)
 		c->aggr = STAT_DIE;
 	for (unsigned i = 0; c->topdown && i < (o->td_level ? o->td_level : 1); i++)
 		stat_words_add(&c->metrics, level[i]);
 	o->pipeline.bind.files = o->vendor;
-	o->pipeline.bind.wanted = c->metrics.n || o->tidy ? NULL : stat_may_show;
+	o->pipeline.bind.wanted = c->metrics.n ? NULL : stat_may_show;
 	return 0;
 }
 
@@ -215,7 +196,7 @@ static bool paged(const void *input)
 
 	for (int i = 0; i < o->n_files; i++)
 		files &= strcmp(o->file[i], "-") != 0;
-	return files && !o->follow && !o->out && !o->export.clear && !o->csv && !o->json;
+	return files && !o->follow && !o->out && !o->stat.clear && !o->csv && !o->json;
 }
 
 static const struct options_spec stat_spec = {
@@ -292,7 +273,6 @@ static void stat_options_init(struct stat_options *o, struct buf *notes)
 	SCOPED(scoped_free) char *path = home ? memory_format("%s/.perfconfig", home) : NULL;
 
 	*o = (struct stat_options){
-		.export.fd = STDOUT_FILENO,
 		.log_fd = -1,
 		.stat = { .big_num = true, .separator = "," },
 		.pipeline = { .mode = PIPELINE_TOTAL, .sheet.per = PM_SYSTEM },
@@ -306,63 +286,9 @@ static void stat_options_init(struct stat_options *o, struct buf *notes)
 		read_file(&o->stat, path, notes);
 }
 
-/* ---- --format: our rows of the same events ---- */
-
-static void select_word(struct selection *s, const char *word)
-{
-	memory_room(&s->word, s->n, sizeof(*s->word));
-	/* Not selection_add(): commas are part of events. */
-	s->word[s->n++] = (struct selection_word){ .verb = SELECT_SHOW, .word = memory_text(word) };
-	s->has_show = true;
-}
-
-/* Selects the events that perf's lines would show. A stream cannot be examined before it is read. */
-static int select_events(const struct stat_options *o, const char *path, struct selection *selection, struct error *e)
-{
-	struct pm_item item;
-	SCOPED(places_release) struct places places = { 0 };
-	struct stat_sheet s;
-	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
-	int err;
-
-	for (size_t i = 0; i < o->stat.metrics.n; i++)
-		select_word(selection, o->stat.metrics.word[i]);
-	if (!strcmp(path, "-")) {
-		for (size_t i = 0; i < o->stat.events.n; i++)
-			select_word(selection, o->stat.events.word[i]);
-		if (!selection->n)
-			select_word(selection, "perf");
-		return 0;
-	}
-	if ((err = input_open(&reader, path, false, e)) || (err = input_next_chunk(reader, &item, path, e)) < 0)
-		return err;
-	stat_init(&s, &o->stat, NULL);
-	places_update(&places, pm_reader_model(reader));
-	s.places = &places;
-	err = stat_events_find(&s, e);
-	for (uint32_t i = 0; i < s.n_events && !err && !(o->stat.metrics.n && !o->stat.events.n); i++)
-		for (uint32_t k = 0; k < s.event[i].n_counters; k++)
-			if (!s.event[i].invalid)
-				select_word(selection, pm_model_counter(places.model, s.event[i].counter[k])->name);
-	stat_release(&s);
-	return err;
-}
-
-static void settle_tidy(struct stat_options *o)
-{
-	struct sheet_config *sheet = &o->pipeline.sheet;
-
-	sheet->per = stat_levels[o->stat.aggr].kind;
-	sheet->only_per = true;
-	sheet->summary_only = sheet->per == PM_SYSTEM;
-	sheet->summary = sheet->summary_only || o->tidy->table;
-}
-
 /* ---- a file ---- */
 
-/* Prints perf's lines, or with --format our rows with the same numbers. */
-static int stat_file(struct stat_options *o, const char *path, struct output *out, struct exporter *rows,
-		     struct outfile *file)
+static int stat_file(struct stat_options *o, const char *path, struct output *out, struct outfile *file)
 {
 	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
 	struct pipeline_config config = o->pipeline;
@@ -370,22 +296,17 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 	struct error e = { 0 };
 	SCOPED(follow_release) struct follow follow = { .watch = -1 };
 	struct stat_sheet s;
-	struct sink *sink;
-	int err = 0, status = EXIT_GOOD;
+	int err, status = EXIT_GOOD;
 
 	stat_init(&s, &o->stat, out);
-	sink = rows ? &rows->sink : &s.sink;
 	cmd_follow(&config, &follow, path, o->follow);
-	sink->recording = input_name(path);
-	if (rows)
-		err = select_events(o, path, &config.selection, &e);
-	if (!err)
-		err = input_open(&reader, path, config.wait != NULL, &e);
+	s.sink.recording = input_name(path);
+	err = input_open(&reader, path, config.wait != NULL, &e);
 	/* A file that is followed is watched by others while it grows. */
 	if (!err && o->follow)
 		err = outfile_publish(file, &e);
 	if (!err)
-		err = pipeline_run(&config, reader, sink, &result, &e);
+		err = pipeline_run(&config, reader, &s.sink, &result, &e);
 	if (!err && (err = output_flush(out)))
 		e = out->error;
 	if (!err)
@@ -401,10 +322,8 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 	} else if (!result.intervals && !o->quiet) {
 		cmd_complain(NAME, "%s: nothing to show: %s", path, pipeline_why_empty(&config, &result));
 	}
-	if (status == EXIT_GOOD && o->strict && ((rows && rows->partial) || s.partial || result.notes.len))
+	if (status == EXIT_GOOD && o->strict && (s.partial || result.notes.len))
 		status = EXIT_DAMAGED;
-	if (rows)
-		selection_release(&config.selection);
 	stat_release(&s);
 	return status;
 }
@@ -419,17 +338,15 @@ static int open_output(struct stat_options *o, struct outfile *out)
 	}
 	if (outfile_open(out, o->out ? o->out : "-", o->out_flags, o->file, (size_t)o->n_files, &e))
 		return cmd_fail(NAME, &e);
-	o->export.fd = o->log_fd >= 0 ? o->log_fd : strcmp(out->path, "-") ? out->fd : STDOUT_FILENO;
 	return EXIT_GOOD;
 }
 
 static int stat_files(struct stat_options *o, const struct options_common *common)
 {
-	struct exporter x;
+	SCOPED(output_release) struct output out = { 0 };
 	struct outfile file;
 	struct error e = { 0 };
 	int status = EXIT_GOOD;
-	bool too_large;
 
 	if (!o->n_files) {
 		cmd_complain(NAME, "no recording given; try pmrep stat --help");
@@ -447,31 +364,26 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 			 o->pipeline.max_intervals;
 	o->pipeline.no_scale = o->stat.no_scale;
 	o->pipeline.bind.columns = COLUMNS_OWN;
-	o->pipeline.bind.per_kind = !o->tidy;
-	o->stat.color = options_use_color(common, o->export.fd);
-	o->export.clear &= isatty(o->export.fd) && o->stat.form == STAT_TEXT;
-	o->stat.clear = o->export.clear;
+	o->pipeline.bind.per_kind = true;
+	out.fd = o->log_fd >= 0 ? o->log_fd : strcmp(file.path, "-") ? file.fd : STDOUT_FILENO;
+	o->stat.color = options_use_color(common, out.fd);
+	o->stat.clear &= isatty(out.fd) && o->stat.form == STAT_TEXT;
 	o->stat.started = o->out;
 	for (int i = 0; i < o->n_files; i++)
-		o->export.flush |= !strcmp(o->file[i], "-");
-	o->export.flush |= o->follow;
-	if (o->tidy)
-		settle_tidy(o);
-	exporter_init(&x, o->tidy, &o->export);
+		out.live |= !strcmp(o->file[i], "-");
+	out.live |= o->follow;
 	for (int i = 0; i < o->n_files; i++) {
-		int one = stat_file(o, o->file[i], &x.out, o->tidy ? &x : NULL, &file);
+		int one = stat_file(o, o->file[i], &out, &file);
 
 		if (!o->quiet)
 			cmd_complain_skipped(NAME, o->vendor);
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}
-	too_large = x.out.error.number == EFBIG;
-	exporter_release(&x);
 	if (outfile_end(&file, status == EXIT_TROUBLE ? -ECANCELED : 0, &e) && status != EXIT_TROUBLE)
 		status = cmd_fail(NAME, &e);
 	/* In perf's place it ends as that does. */
-	if (o->quiet && too_large) {
+	if (o->quiet && out.error.number == EFBIG) {
 		signal(SIGXFSZ, SIG_DFL);
 		raise(SIGXFSZ);
 	}

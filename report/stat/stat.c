@@ -593,7 +593,8 @@ static void add_chosen(struct stat_sheet *s, const bool *chosen)
 		cpulist_release(&of_counter[i]);
 }
 
-int stat_events_find(struct stat_sheet *s, struct error *e)
+/* The events that are wanted. 0 or -errno. */
+static int find_events(struct stat_sheet *s, struct error *e)
 {
 	const struct pm_model *m = s->places->model;
 	SCOPED(scoped_free) bool *chosen = memory_new((size_t)m->n_counters + 1, sizeof(*chosen));
@@ -2236,7 +2237,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) != 1;
 	s->binding = plan->binding;
 	s->laid_out = s->shaped = false;
-	if ((err = stat_events_find(s, &sink->error)) || (err = find_metrics(s, sink->notes, &sink->error)))
+	if ((err = find_events(s, &sink->error)) || (err = find_metrics(s, sink->notes, &sink->error)))
 		return err;
 	if (!s->n_events && !s->n_heads && places->model->n_counters)
 		return error_set(&sink->error, ENOENT,
@@ -2447,5 +2448,5 @@ void stat_init(struct stat_sheet *s, const struct stat_config *config, struct ou
 				  .config = config,
 				  .aggr = config->aggr,
 				  .out = out,
-				  .text = out ? &out->text : NULL };
+				  .text = &out->text };
 }

@@ -234,8 +234,6 @@ void stat_release(struct stat_sheet *s);
 void stat_words_add(struct stat_words *w, const char *list);
 void stat_words_release(struct stat_words *w);
 
-/* The events that are wanted. 0 or -errno. */
-int stat_events_find(struct stat_sheet *s, struct error *e);
 /* Whether lines may have the metric without a request for it. */
 bool stat_may_show(const struct metric *row);
 

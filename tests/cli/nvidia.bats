@@ -195,3 +195,10 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 @test "stat computes what show does" {
 	run -0 python3 "$PM_SOURCE/tests/cli/nvidia_stat.py" "$PM_SOURCE"/samples/{tegra410,tegra410-pair,grace}.pmr
 }
+
+@test "what a device calls cycles is not what perf makes a frequency of" {
+	pmrep stat --all-events -x, "$PM_SOURCE/samples/tegra410.pmr" >got
+	grep -q '^[0-9]*,,cycles,.*,GHz$' got
+	grep -q '^[0-9]*,,nvidia_.*/cycles/,' got
+	! grep '^[0-9]*,,nvidia_.*GHz' got
+}

@@ -439,14 +439,6 @@ for line in sys.stdin:
 	[ "$status" -eq 2 ]
 }
 
-@test "our own rows of the same events" {
-	"$tests/make_stat" all all.pmr
-	run stat --format=csv -e branches all.pmr
-	[[ ${lines[0]} == recording,run,time,* ]]
-	[[ ${lines[1]} == *,branches,3200,1,ok,1 ]]
-	[ "${#lines[@]}" -eq 2 ]
-}
-
 @test "what is not there is named" {
 	"$tests/make_stat" all all.pmr
 	run stat -e brunches all.pmr

@@ -66,7 +66,7 @@ static const char *const lines[] = {
 	"stat -A -x, FILE",
 	"stat --per-core -I 1000 FILE",
 	"stat --per-thread FILE",
-	"stat --format=csv --per-socket FILE",
+	"stat -x, --per-socket FILE",
 	"info --all FILE",
 	"info --all --format=json FILE",
 	"info --pci --all FILE",

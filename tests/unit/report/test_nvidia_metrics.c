@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/stat/stat.h"
 #include "tests/unit/lib/report_harness.h"
 
 #define SECONDS 4
@@ -526,37 +525,7 @@ static void core_metrics(void **state)
 	builder_release(&b);
 }
 
-/* What a device calls cycles is not what perf makes a frequency of. */
-static void clocks_of_devices(void **state)
-{
-	static const char *const pmus[] = { "nvidia_cmem_latency_pmu_0", "armv8_pmuv3_0" };
-	struct pm_counter c = { 0 };
-	struct world w = { 0 };
-	struct builder b;
-	struct places places = { .model = &b.model };
-	static const struct stat_config config = { .all_events = true };
-	struct stat_sheet s = { .places = &places, .config = &config };
-	struct error e = { 0 };
-
-	machine(&b, &w, memory, N(memory));
-	for (size_t i = 0; i < N(pmus); i++) {
-		struct pm_pmu pmu = { 0 };
-
-		assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text(pmus[i])), 0);
-		assert_int_equal(pm_map_set(&pmu.attrs, i ? PM_PMU_CPUS : PM_PMU_CPUMASK, pm_text("0")), 0);
-		assert_int_equal(pm_model_add_pmu(&b.model, &pmu), 0);
-		pm_map_release(&pmu.attrs);
-	}
-	assert_int_equal(stat_events_find(&s, &e), 0);
-	assert_true(stat_is_uncore(&s, pm_model_counter_named(&b.model, w.name[0])));
-	assert_int_equal(pm_map_set(&c.attrs, PM_COUNTER_PERF_PMU, pm_text(pmus[1])), 0);
-	assert_false(stat_is_uncore(&s, &c));
-	stat_events_release(&s);
-	pm_map_release(&c.attrs);
-	builder_release(&b);
-}
-
 UNIT_TESTS(cmocka_unit_test(latencies), cmocka_unit_test(multiplexed), cmocka_unit_test(bandwidths),
 	   cmocka_unit_test(split), cmocka_unit_test(filters), cmocka_unit_test(undefined),
 	   cmocka_unit_test(grace_metrics), cmocka_unit_test(core_metrics), cmocka_unit_test(folded),
-	   cmocka_unit_test(clocks_of_devices), cmocka_unit_test(one_filter_many_names))
+	   cmocka_unit_test(one_filter_many_names))

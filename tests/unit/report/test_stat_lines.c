@@ -371,42 +371,6 @@ static void configured(void **state)
 	captured_remove(path);
 }
 
-/* Rows of pmrep's own formats are of the events and metrics that perf's lines would be of. */
-static void our_rows(void **state)
-{
-	static const struct {
-		const char *words, *rows[3], *lacks;
-	} rows[] = {
-		{ "--format=csv -M branch_miss_rate", { ",branch_miss_rate,10,%,ok,1\n" }, ",branches," },
-		{ "--format=csv -e branches", { ",4000000000,system,,,,,,,,,,,branches,3200,1,ok,1\n" }, "misses" },
-		{ "--format=csv -e branches -M branch_miss_rate",
-		  { ",branch_miss_rate,10,%,ok,1\n", ",branches,3200,1,ok,1\n" },
-		  "cycles" },
-		{ "--format=csv",
-		  { ",cycles,,1,not-counted,\n", ",branches,3200,1,ok,1\n", "misses,320,1,ok,1\n" },
-		  ",irq" },
-		{ "--format=json -e branches --per-socket -I 4000",
-		  { "\"package\":0,", "\"package\":1,", "\"metric\":\"branches\",\"value\":1600,\"unit\":\"1\"" },
-		  "system" },
-	};
-	static struct captured c;
-	char path[64], words[128];
-	struct builder b;
-
-	(void)state;
-	assert_true(stat_world(&b, "all"));
-	captured_file(path, &b.file);
-	builder_release(&b);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		snprintf(words, sizeof(words), "%s %s", rows[i].words, path);
-		captured_run(&c, cmd_stat, words);
-		for (size_t k = 0; k < 3 && rows[i].rows[k]; k++)
-			if (c.status || !strstr(c.out, rows[i].rows[k]) || strstr(c.out, rows[i].lacks))
-				fail_msg("%s: %d\n%s%s", rows[i].words, c.status, c.out, c.err);
-	}
-	captured_remove(path);
-}
-
 /* What is refused, and that one file of several does not keep the others from being read. */
 static void statuses(void **state)
 {
@@ -416,6 +380,7 @@ static void statuses(void **state)
 		const char *said;
 	} rows[] = {
 		{ "-x,", NULL, 2, "no recording given; try pmrep stat --help\n" },
+		{ "--format=csv ", "", 2, "--format belongs to pmrep show\n" },
 		{ "--log-fd=77 ", "", 2, "--log-fd: 77 is not an open descriptor\n" },
 		{ "--log-fd=2 -x, -e branches ", "", 0, "3200,,branches," },
 		{ "-x, -e branches ", "", 0, "3200,,branches," },
@@ -444,7 +409,7 @@ static void statuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(lines), cmocka_unit_test(configured),
-					    cmocka_unit_test(our_rows), cmocka_unit_test(statuses) };
+					    cmocka_unit_test(statuses) };
 
 	setenv("PERF_CONFIG", "/dev/null", 1);
 	setenv("TZ", "UTC", 1);
