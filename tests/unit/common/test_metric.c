@@ -450,7 +450,7 @@ static void test_vendor(void **state)
 	assert_int_equal(set.row[2].scope, METRIC_CORE);
 	assert_string_equal(set.row[3].name, "lat_ency");
 	assert_string_equal(set.row[3].unit, "ns");
-	assert_non_null(strstr(set.row[3].expr, ") * 1e9"));
+	assert_non_null(strstr(set.row[3].expr, ") * 1000000000"));
 	assert_string_equal(set.row[4].name, "ipc_2");
 	assert_string_equal(set.row[4].unit, "GHz");
 	assert_string_equal(set.row[4].expr, "has_event(busy)"); /* asks for an event, not for the metric */

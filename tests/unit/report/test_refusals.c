@@ -345,7 +345,7 @@ static int pack_and_read(const char *path, bool *read_failed)
 	if (!err) {
 		assert_int_equal(t.n, 1);
 		assert_string_equal(t.set[0].rows, "rows of s0\n");
-		assert_string_equal(t.set[0].metrics, "list of s0");
+		assert_string_equal(t.set[0].metrics, "[list of s0]");
 	}
 	vendor_texts_release(&t);
 	return err;
