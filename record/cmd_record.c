@@ -335,20 +335,6 @@ static void disable(struct recorder *r)
 	session_end(&r->session);
 }
 
-/* Switches one event alone. Returns why not, or NULL. */
-static const char *switch_event(struct recorder *r, const char *name, bool on)
-{
-	int n = session_enable_one(&r->session, name, on, &r->error);
-
-	if (n < 0)
-		recorder_fail(r);
-	else if (!n)
-		return "unknown event";
-	else if (on && !r->session.counting)
-		recorder_enable(r);
-	return NULL;
-}
-
 static void list_events(const struct pm_model *m)
 {
 	for (uint32_t i = 0; i < m->n_counters; i++)
@@ -362,16 +348,10 @@ static void recorder_obey(struct recorder *r, const struct control_command *c)
 
 	switch (c->verb) {
 	case CONTROL_ENABLE:
-		if (*c->text)
-			wrong = switch_event(r, c->text, true);
-		else
-			recorder_enable(r);
+		recorder_enable(r);
 		break;
 	case CONTROL_DISABLE:
-		if (*c->text)
-			wrong = switch_event(r, c->text, false);
-		else
-			disable(r);
+		disable(r);
 		break;
 	case CONTROL_EVLIST:
 		list_events(&r->session.model);

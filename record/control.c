@@ -88,11 +88,9 @@ static void understand(char *line, struct control_command *command)
 		const char *word;
 		enum control_verb verb;
 	} verbs[] = {
-		{ "ping", CONTROL_PING },           { "enable", CONTROL_ENABLE },
-		{ "disable", CONTROL_DISABLE },     { "snapshot", CONTROL_SNAPSHOT },
-		{ "mark", CONTROL_MARK },           { "dump", CONTROL_DUMP },
-		{ "stop", CONTROL_STOP },           { "evlist", CONTROL_EVLIST },
-		{ "enable-event", CONTROL_ENABLE }, { "disable-event", CONTROL_DISABLE },
+		{ "ping", CONTROL_PING },         { "enable", CONTROL_ENABLE }, { "disable", CONTROL_DISABLE },
+		{ "snapshot", CONTROL_SNAPSHOT }, { "mark", CONTROL_MARK },     { "dump", CONTROL_DUMP },
+		{ "stop", CONTROL_STOP },         { "evlist", CONTROL_EVLIST },
 	};
 	size_t word = strcspn(line, " \t");
 
@@ -100,8 +98,8 @@ static void understand(char *line, struct control_command *command)
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strlen(verbs[i].word) == word && !strncmp(line, verbs[i].word, word))
 			command->verb = verbs[i].verb;
-	/* These concern one event, so they need its name. */
-	if (memchr(line, '-', word) && !*command->text)
+	/* These concern all events. */
+	if (*command->text && (command->verb == CONTROL_ENABLE || command->verb == CONTROL_DISABLE))
 		command->verb = CONTROL_UNKNOWN;
 }
 

@@ -1900,13 +1900,11 @@ struct perf_bpf {
 	uint32_t *place; /* instance of each place of counts of tasks */
 	uint32_t n_places;
 	struct bpf_cgroups cgroups;
-	uint32_t on; /* events of the cgroups that are to be counted */
 };
 
 /* A member of a group. */
 struct bpf_member {
 	uint32_t index; /* among the events of the profile or of the cgroups */
-	bool on;
 	struct bpf_leader leader;
 	struct bpf_follower follower;
 };
@@ -1917,7 +1915,7 @@ struct bpf_way {
 	int (*open)(struct perf_row *row);
 	void (*close)(struct perf_row *row);
 	struct bpf_sum (*sum)(const struct perf_row *row, uint32_t k);
-	void (*enable)(struct perf_row *row, uint32_t k, bool on);
+	void (*enable)(struct perf_row *row, bool on);
 	void (*refresh)(const struct perf_row *row);
 	void (*online)(struct perf_group *g, uint32_t cpu);
 };
@@ -2041,12 +2039,14 @@ static void read_everywhere(const struct bpf_group *b, uint32_t k)
 		bpf_follower_read(&b->member[k].follower, &b->member[k].leader, b->all->online.cpu[i]);
 }
 
-static void leader_enable(struct perf_row *row, uint32_t k, bool on)
+static void leader_enable(struct perf_row *row, bool on)
 {
 	struct bpf_group *b = row_bpf(row);
 
-	read_everywhere(b, k);
-	bpf_cells_enable(&b->member[k].follower.cells, on);
+	for (uint32_t k = 0; k < row->n; k++) {
+		read_everywhere(b, k);
+		bpf_cells_enable(&b->member[k].follower.cells, on);
+	}
 }
 
 /* The running task has been counted up to its last switch only. Tasks may run anywhere. */
@@ -2106,13 +2106,12 @@ static struct bpf_sum cgroup_sum(const struct perf_row *row, uint32_t k)
 	return bpf_cgroups_sum(&b->all->cgroups, b->member[k].index, row->cgroup, row_cpu(row));
 }
 
-/* All events are counted together: from the first that is to be, to the last. */
-static void cgroup_enable(struct perf_row *row, uint32_t k, bool on)
+/* All groups are counted together. */
+static void cgroup_enable(struct perf_row *row, bool on)
 {
 	struct perf_bpf *all = row_bpf(row)->all;
 
-	all->on += on ? 1 : -1u;
-	if (all->on != on)
+	if (!row_bpf(row)->first)
 		return;
 	for (size_t i = 0; i < all->online.n; i++)
 		bpf_program_run(all->cgroups.reader, all->online.cpu[i]);
@@ -2181,18 +2180,10 @@ int bpf_row_enable(struct perf_row *row, bool on)
 {
 	struct bpf_group *b = row_bpf(row);
 
-	row->any_off = false;
-	for (uint32_t k = 0; k < row->n; k++) {
-		bool off = row->group->member[k]->off;
-
-		row->missing[k] = off ? PM_REASON_NOT_COUNTED : PM_OK;
-		row->any_off = row->any_off || off;
-		/* It concerns all rows alike. */
-		if (b->way->enable && b->member[k].on != (on && !off)) {
-			b->member[k].on = on && !off;
-			b->way->enable(row, k, on && !off);
-		}
-	}
+	/* It concerns all rows alike. */
+	if (b->way->enable && b->on != on)
+		b->way->enable(row, on);
+	b->on = on;
 	return 0;
 }
 
@@ -2205,17 +2196,14 @@ void bpf_row_refresh(const struct perf_row *row)
 ssize_t bpf_row_read(const struct perf_row *row)
 {
 	uint32_t words = row->first + row->n_open;
-	bool timed = false;
 
 	bpf_row_refresh(row);
 	for (uint32_t k = 0; k < row->n_open; k++) {
 		struct bpf_cell count = bpf_sum_read(&row->sum[row->place[k]]);
 
 		row->got[row->first + k] = count.value;
-		/* If --control stopped an event alone, its times stand still. */
-		if (timed || (row->missing[row->place[k]] && k + 1 < row->n_open))
+		if (k)
 			continue;
-		timed = true;
 		row->got[PERF_READ_ENABLED] = count.enabled;
 		row->got[PERF_READ_RUNNING] = count.running;
 	}

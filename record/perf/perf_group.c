@@ -271,8 +271,10 @@ static int open_counted(struct perf_row *row, struct perf_start start)
 {
 	int err;
 
-	for (uint32_t k = 0; k < row->n; k++)
+	for (uint32_t k = 0; k < row->n; k++) {
+		row->missing[k] = PM_OK;
 		row->place[row->n_open++] = k;
+	}
 	row->first = row->group->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? PERF_READ_HEAD : 0;
 	err = bpf_row_open(row);
 	if (err)
@@ -327,7 +329,7 @@ static void got_cells(struct perf_row *row, struct cells *c)
 	}
 	for (uint32_t k = 0; k < row->n_open; k++)
 		cells_set(c, row->place[k], row->got[row->first + k] + row->base[row->place[k]]);
-	if (row->n_open == c->n && !row->any_off)
+	if (row->n_open == c->n)
 		return;
 	for (uint32_t k = 0; k < c->n; k++)
 		if (row->missing[k])
@@ -456,30 +458,12 @@ void perf_row_close(struct perf_row *row, bool keep)
 	}
 }
 
-/* An event that --control has disabled alone is not recorded. It continues counting if others of its group do: a
- * leader cannot be stopped without them, and members of several PMUs are not all started again (see below). */
-static uint32_t mask_members(struct perf_row *row)
-{
-	uint32_t off = 0;
-
-	for (uint32_t k = 0; k < row->n; k++) {
-		if (row->fd[k] < 0)
-			continue;
-		row->missing[k] = row->group->member[k]->off ? PM_REASON_NOT_COUNTED : PM_OK;
-		off += row->missing[k] != PM_OK;
-	}
-	row->any_off = off > 0;
-	return off;
-}
-
 int perf_row_enable(struct perf_row *row, bool on)
 {
 	if (!row->n_open)
 		return 0;
 	if (row->leader < 0)
 		return bpf_row_enable(row, on);
-	if (mask_members(row) == row->n_open)
-		on = false;
 	row->on = on;
 	/* The members follow their leader. Switching them as well (PERF_IOC_FLAG_GROUP) is needless, and Linux 6.18
 	 * then does not restart those of another PMU (cpu-clock, msr/tsc/). */

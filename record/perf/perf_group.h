@@ -32,7 +32,6 @@ struct perf_event {
 	const char *filter;   /* of a tracepoint, or NULL */
 	bool requested;
 	bool elsewhere;                   /* -C means the same event of other PMUs */
-	bool off;                         /* --control disabled it alone */
 	uint32_t first_cgroup, n_cgroups; /* of the source's; n 0: not in cgroups */
 	int err;                          /* 0, or the positive errno that keeps it closed */
 	uint16_t reason;                  /* for err, if it is not what perf_reason() says */
@@ -74,7 +73,6 @@ struct perf_row {
 	/* Of a task that began while recording: the first reading is what it was opened with, 0, so that all that it
 	 * has done since lies between two readings. */
 	bool fresh;
-	bool any_off;      /* some members are `off` */
 	bool on;           /* told to count */
 	bool shut;         /* could not be opened where others could: missing[] says why */
 	bool stood;        /* it stopped: its CPU was offline */
@@ -124,7 +122,7 @@ bool perf_row_lacks_counter(struct perf_row *row, uint64_t least_ns);
 int perf_row_open(struct perf_row *row, struct perf_start start);
 /* Closes; with `keep`, what was counted is added to the base first. */
 void perf_row_close(struct perf_row *row, bool keep);
-/* Starts or stops counting; members that are `off` stay so. */
+/* Starts or stops counting. */
 int perf_row_enable(struct perf_row *row, bool on);
 
 /* What member k has counted so far, and for how long it was enabled and ran (ns). -ENODATA: it is not open. */

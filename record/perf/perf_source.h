@@ -62,7 +62,6 @@ struct perf_source {
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	uint32_t n_lost;   /* times that records of tasks were lost */
 	bool on;           /* counting, by the last enable() */
-	bool chosen;       /* --control has named events while all were stopped: the next enable() is for them */
 	bool from_exec;    /* counting since the exec of the command, without enable() */
 	bool to_exec;      /* and the exec is still to come */
 };

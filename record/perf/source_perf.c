@@ -1583,10 +1583,13 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	return 0;
 }
 
-static int switch_rows(struct perf_source *s, bool on)
+int perf_enable(struct source *source, bool on)
 {
+	struct perf_source *s = source->data;
 	int err = 0;
 
+	s->on = on;
+	s->from_exec = false;
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
 			int one = perf_row_enable(s->group[i]->row[k], on);
@@ -1594,37 +1597,6 @@ static int switch_rows(struct perf_source *s, bool on)
 			err = err ? err : one;
 		}
 	return err;
-}
-
-/* Also of its twins in other BPF programs, which are counters of their own. */
-static void set_off(struct perf_source *s, size_t i, bool off, void (*found)(void *arg, uint32_t counter), void *arg)
-{
-	s->event[i].off = off;
-	if (found)
-		found(arg, s->event[i].counter);
-	for (uint32_t g = 0; g < s->n_groups; g++)
-		for (uint32_t k = 0; s->group[g]->copy && k < s->group[g]->n; k++) {
-			struct perf_event *twin = &s->group[g]->copy[k];
-
-			if (twin->ev != s->event[i].ev)
-				continue;
-			twin->off = off;
-			if (found)
-				found(arg, twin->counter);
-		}
-}
-
-int perf_enable(struct source *source, bool on)
-{
-	struct perf_source *s = source->data;
-
-	s->on = on;
-	s->from_exec = false;
-	for (size_t i = 0; i < s->set.n && on && !s->chosen; i++)
-		set_off(s, i, false, NULL, NULL);
-	if (on)
-		s->chosen = false;
-	return switch_rows(s, on);
 }
 
 static void perf_update(struct source *source, struct plan *p, uint32_t cpu, bool online)
@@ -1651,34 +1623,6 @@ static void perf_update(struct source *source, struct plan *p, uint32_t cpu, boo
 		for (uint32_t c = g->first_cgroup; c < g->first_cgroup + n && !g->tasks; c++)
 			perf_rows_update(s, p, g, c, cpu, online);
 	}
-}
-
-static bool answers_to(const struct event *ev, const char *name)
-{
-	return !strcmp(name, ev->display) || !strcmp(name, ev->name) || !strcmp(name, ev->text);
-}
-
-int perf_enable_one(struct source *source, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
-		    void *arg)
-{
-	struct perf_source *s = source->data;
-	bool running = s->on || s->from_exec, all_off = on && !running && !s->chosen;
-	int n = 0, err = 0;
-
-	for (size_t i = 0; i < s->set.n; i++) {
-		if (!s->event[i].counter || !answers_to(s->event[i].ev, name))
-			continue;
-		/* If nothing counts, to enable one event is to leave out the others. */
-		for (size_t k = 0; k < s->set.n && all_off; k++)
-			set_off(s, k, true, NULL, NULL);
-		all_off = false;
-		s->chosen = !running;
-		set_off(s, i, !on, found, arg);
-		n++;
-	}
-	if (n)
-		err = switch_rows(s, running);
-	return err ? err : n;
 }
 
 /* If a PMU's driver was removed, its events stand still, and the kernel may not even report that. */

@@ -11,10 +11,6 @@ struct source *perf_among(struct source *s, size_t n);
  * the start of a command that is followed from its exec on (TARGET_COMMAND with delay_ms 0): those counters start
  * themselves (enable_on_exec). 0 or -errno. */
 int perf_enable(struct source *s, bool on);
-/* --control: starts or stops the counters of this name only, between two segments; calls found() with the id of each.
- * Their number or -errno. */
-int perf_enable_one(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
-		    void *arg);
 /* -r: p->child is a new process, which waits for its exec. Reopens what follows it, with the same units, from 0; a
  * new segment begins. 0, or -errno with the text in *e. */
 int perf_restart(struct source *s, struct plan *p, struct error *e);

@@ -686,33 +686,6 @@ bool session_notice(struct session *s)
 	return perf && perf_notice(perf, &s->plan);
 }
 
-struct switched {
-	struct session *s;
-	enum pm_event_type type;
-};
-
-static void tell_switched(void *arg, uint32_t counter)
-{
-	struct switched *w = arg;
-
-	session_event_number(w->s, w->type, PM_EVENT_KEY_COUNTER, counter);
-}
-
-int session_enable_one(struct session *s, const char *name, bool on, struct error *e)
-{
-	struct switched w = { .s = s, .type = on ? PM_EVENT_ENABLE : PM_EVENT_DISABLE };
-	struct source *perf = perf_among(s->source, s->n_sources);
-	bool counting = s->counting;
-	int n;
-
-	/* Differences across the switch would cover another period. */
-	session_end(s);
-	n = perf ? perf_enable_one(perf, name, on, tell_switched, &w) : 0;
-	if (counting)
-		session_begin(s);
-	return n < 0 ? error_sys(e, -n, "cannot %s '%.100s'", on ? "enable" : "disable", name) : n;
-}
-
 int session_look_for_cpus(struct session *s, struct error *e)
 {
 	SCOPED(cpulist_release) struct cpulist gone = { 0 }, come = { 0 };

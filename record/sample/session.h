@@ -86,9 +86,6 @@ bool session_is_calm(const struct session *s);
 int session_watch_fd(const struct session *s);
 /* Lets them notice it; true: session_look_for_cpus() has something to do soon. */
 bool session_notice(struct session *s);
-/* Starts or stops the counters of that name alone, and records an event for each. Their number, 0 for an unknown
- * name, or -errno. */
-int session_enable_one(struct session *s, const char *name, bool on, struct error *e);
 /* Finds CPUs that went offline or came online, and rebuilds what samples them. 0 or -errno. */
 int session_look_for_cpus(struct session *s, struct error *e);
 

@@ -295,55 +295,29 @@ static void one_row_of_a_cpu_reads_for_all_cgroups(void **state)
 	end(&f);
 }
 
-static void no_counter(void *arg, uint32_t counter)
-{
-}
-
-static void switch_one(struct fixture *f, const char *name, bool on, uint64_t counting)
+static void switch_all(struct fixture *f, bool on)
 {
 	n_runs = 0;
-	assert_int_equal(perf_enable_one(&f->w->source, name, on, no_counter, NULL), 1);
-	assert_int_equal(*(uint64_t *)bpf_cells_at(&f->s->bpf->cgroups.state, 0), counting);
+	assert_int_equal(perf_enable(&f->w->source, on), 0);
+	assert_int_equal(*(uint64_t *)bpf_cells_at(&f->s->bpf->cgroups.state, 0), on);
+	/* Up to date when it stops or goes on. */
+	assert_int_equal(runs_of("pmrec_cgroups", 0), 1);
+	assert_int_equal(runs_of("pmrec_cgroups", 1), 1);
 }
 
-/* The events of cgroups are counted together, as long as one of them is wanted. */
-static void one_event_may_be_switched_off(void **state)
+/* The events of cgroups are counted together. */
+static void cgroups_are_stopped_and_go_on(void **state)
 {
-	struct reading r;
 	struct fixture f;
 
 	open_cgroups(&f);
 	assert_int_equal(*(uint64_t *)bpf_cells_at(&f.s->bpf->cgroups.state, 0), 1);
-	switch_one(&f, "cs", false, 1);
-	read_row(&f, f.s->group[0]->row[0], &r);
-	assert_int_equal(r.status[0], PM_REASON_NOT_COUNTED);
-	assert_int_equal(r.status[1], PM_OK);
-	switch_one(&f, "cs", true, 1);
-	switch_one(&f, "faults", false, 1);
-	assert_int_equal(n_runs, 0);
-	switch_one(&f, "cs", false, 0);
-	/* Up to date when it stops. */
-	assert_int_equal(runs_of("pmrec_cgroups", 0), 1);
-	assert_int_equal(runs_of("pmrec_cgroups", 1), 1);
-	switch_one(&f, "faults", true, 1);
-	assert_int_equal(perf_enable(&f.w->source, false), 0);
-	assert_int_equal(*(uint64_t *)bpf_cells_at(&f.s->bpf->cgroups.state, 0), 0);
-	assert_int_equal(perf_enable(&f.w->source, true), 0);
-	assert_int_equal(*(uint64_t *)bpf_cells_at(&f.s->bpf->cgroups.state, 0), 1);
+	switch_all(&f, false);
+	switch_all(&f, true);
 	end(&f);
 }
 
 /* ---- in programs ---- */
-
-static struct {
-	uint32_t counter[8];
-	unsigned n;
-} found;
-
-static void find(void *arg, uint32_t counter)
-{
-	found.counter[found.n++] = counter;
-}
 
 static void open_programs(struct fixture *f, const char *list)
 {
@@ -385,22 +359,6 @@ static void each_program_has_its_counts(void **state)
 	assert_true(g[0]->member[0]->ev->wildcard > 0);
 	assert_int_not_equal(g[0]->member[0]->ev->wildcard, g[0]->member[1]->ev->wildcard);
 	assert_int_not_equal(g[0]->member[0]->counter, g[1]->member[0]->counter);
-	/* --control means the event in all of them. */
-	for (unsigned on = 0; on < 2; on++) {
-		found.n = 0;
-		assert_int_equal(perf_enable_one(&f.w->source, "faults", on, find, NULL), 1);
-		assert_int_equal(found.n, 2);
-		assert_int_equal(found.counter[0], g[0]->member[1]->counter);
-		assert_int_equal(found.counter[1], g[1]->member[1]->counter);
-		for (uint32_t i = 0; i < 2; i++) {
-			read_row(&f, g[i]->row[0], &r);
-			assert_int_equal(r.status[0], PM_OK);
-			assert_int_equal(r.status[1], on ? PM_OK : PM_REASON_NOT_COUNTED);
-		}
-	}
-	assert_int_equal(perf_enable_one(&f.w->source, "faults", false, find, NULL), 1);
-	assert_int_equal(perf_enable(&f.w->source, true), 0);
-	assert_false(g[0]->member[1]->off || g[1]->member[1]->off);
 	/* The map keeps what is in it, so what is closed is taken out. */
 	update(&f, 1, false);
 	assert_int_equal(n_given, 2);
@@ -544,7 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_opened_on_cpus_that_come),
 		cmocka_unit_test(one_row_of_a_cpu_reads_for_all_cgroups),
-		cmocka_unit_test(one_event_may_be_switched_off),
+		cmocka_unit_test(cgroups_are_stopped_and_go_on),
 		cmocka_unit_test(each_program_has_its_counts),
 		cmocka_unit_test(what_is_refused_has_no_counts),
 		cmocka_unit_test(programs_that_cannot_be_profiled_are_named),

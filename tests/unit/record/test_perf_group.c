@@ -271,40 +271,6 @@ static void the_end_of_a_row(void **state)
 	end(&f);
 }
 
-/* An event that was switched off alone is not counted; the others are, and if all are off their leader stops. */
-static void members_are_switched_off_alone(void **state)
-{
-	struct fixture f;
-
-	begin(&f);
-	refuse[2] = ENOENT;
-	open_row(&f);
-	f.event[1].off = true;
-	assert_int_equal(perf_row_enable(f.row, true), 0);
-	assert_int_equal(told[0].request, PERF_EVENT_IOC_ENABLE);
-	assert_true(f.row->on);
-	{
-		uint64_t words[] = { 2, 100, 100, 7, 8 };
-
-		assert_int_equal(write(ends[1], words, sizeof(words)), sizeof(words));
-	}
-	assert_int_equal(read_row(&f), 0);
-	assert_int_equal(f.got.v[0], 7);
-	assert_int_equal(f.got.status[0], PM_OK);
-	assert_int_equal(f.got.status[1], PM_REASON_NOT_COUNTED);
-	assert_int_equal(f.got.status[2], PM_REASON_NOT_SUPPORTED);
-	f.event[0].off = true;
-	assert_int_equal(perf_row_enable(f.row, true), 0);
-	assert_int_equal(told[1].request, PERF_EVENT_IOC_DISABLE);
-	assert_false(f.row->on);
-	f.event[0].off = f.event[1].off = false;
-	assert_int_equal(perf_row_enable(f.row, true), 0);
-	assert_int_equal(told[2].request, PERF_EVENT_IOC_ENABLE);
-	assert_false(f.row->any_off);
-	assert_int_equal(f.row->missing[0], PM_OK);
-	end(&f);
-}
-
 /* By what was read since the last call, once that is long enough. */
 static void a_row_lacks_a_counter(void **state)
 {
@@ -493,7 +459,6 @@ int main(void)
 		cmocka_unit_test(what_was_counted_is_kept),
 		cmocka_unit_test(what_never_ran_was_not_counted),
 		cmocka_unit_test(the_end_of_a_row),
-		cmocka_unit_test(members_are_switched_off_alone),
 		cmocka_unit_test(a_row_lacks_a_counter),
 		cmocka_unit_test(samples_are_values_with_their_times),
 		cmocka_unit_test(counts_may_be_later_than_their_time),

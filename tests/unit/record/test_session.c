@@ -48,8 +48,6 @@ int __wrap_perf_restart(struct source *s, struct plan *p, struct error *e);
 void __wrap_perf_look(struct source *s, struct plan *p);
 int __wrap_perf_watch(const struct source *s);
 bool __wrap_perf_notice(struct source *s, struct plan *p);
-int __wrap_perf_enable_one(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
-			   void *arg);
 int __wrap_sources_select(struct source **s, size_t *n, const char *list, struct error *e);
 
 uint64_t __wrap_clocks_monotonic(void)
@@ -168,7 +166,7 @@ enum { PERF, MSR, ADD, TASKS, STAT, N_SOURCES };
 
 struct played {
 	bool wanted, required, units;
-	int plan_fails, restart_fails, enable_says, one_says;
+	int plan_fails, restart_fails, enable_says;
 	bool fills;
 	bool notices, has_devices;
 	enum { NOTHING, REPLACES, RETIRES, DROPS, ENDS } does; /* in update() */
@@ -338,18 +336,6 @@ static void play_finish(struct source *s, struct plan *p)
 {
 	assert_ptr_equal(p->source, s);
 	of(s)->finished++;
-}
-
-int __wrap_perf_enable_one(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
-			   void *arg)
-{
-	struct played *me = of(s);
-
-	if (me->one_says < 0 || strcmp(name, "x"))
-		return me->one_says < 0 ? me->one_says : 0;
-	for (int i = 0; i < me->one_says; i++)
-		found(arg, me->counter + (uint32_t)i);
-	return me->one_says;
 }
 
 /* perf has all there is; stat has nothing that could be asked of it. */
@@ -910,28 +896,6 @@ static void groups_of_what_has_ended_are_retired(void **state)
 	assert_string_equal(r.text, "FtL");
 }
 
-static void counters_are_switched_between_segments(void **state)
-{
-	open_it();
-	played[PERF].one_says = 2;
-	session_begin(&s);
-	assert_int_equal(session_enable_one(&s, "x", false, &e), 2);
-	assert_true(s.counting);
-	assert_int_equal(session_enable_one(&s, "y", true, &e), 0);
-	session_end(&s);
-	assert_int_equal(session_enable_one(&s, "x", true, &e), 2);
-	assert_false(s.counting);
-	played[PERF].one_says = -EIO;
-	assert_int_equal(session_enable_one(&s, "x", true, &e), -EIO);
-	assert_string_equal(e.text, "cannot enable 'x': Input/output error");
-	assert_int_equal(session_enable_one(&s, "x", false, &e), -EIO);
-	assert_string_equal(e.text, "cannot disable 'x': Input/output error");
-	s.source[PERF].wanted = false;
-	assert_int_equal(session_enable_one(&s, "y", false, &e), 0);
-	close_and_read();
-	assert_string_equal(r.text, "FL(off 1)(off 2)|FL|FL(on 1)(on 2)");
-}
-
 static void sources_look_for_what_has_ended(void **state)
 {
 	open_it();
@@ -1132,7 +1096,6 @@ int main(void)
 		TEST(cpus_that_nobody_wants_change_nothing),
 		TEST(what_has_become_stale_is_updated),
 		TEST(groups_of_what_has_ended_are_retired),
-		TEST(counters_are_switched_between_segments),
 		TEST(sources_look_for_what_has_ended),
 		TEST(sources_are_watched),
 		TEST(looking_can_wait_where_it_finds_nothing),
