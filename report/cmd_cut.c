@@ -144,7 +144,7 @@ static int check_words(const struct cut *c, struct error *e)
 	return 0;
 }
 
-static int counter_stays(void *ctx, struct pm_counter *c)
+static enum rewrite_fate counter_stays(void *ctx, struct pm_counter *c)
 {
 	struct cut *cut = ctx;
 	bool stays = !cut->sources || source_stays(cut->sources, c->source);
@@ -161,7 +161,7 @@ static int counter_stays(void *ctx, struct pm_counter *c)
 	return stays ? REWRITE_KEEP : REWRITE_DROP;
 }
 
-static int instance_stays(void *ctx, struct pm_instance *i)
+static enum rewrite_fate instance_stays(void *ctx, struct pm_instance *i)
 {
 	struct cut *cut = ctx;
 	bool stays = !cut->has_cpus || i->kind != PM_CPU || cpulist_has(&cut->cpus, i->number);

@@ -1069,11 +1069,11 @@ static void hide(struct redact *r, char **text, const char *instead)
 	replace(text, instead);
 }
 
-static int clean_value(struct redact *r, struct pm_value *v, bool technical)
+static enum rewrite_fate clean_value(struct redact *r, struct pm_value *v, bool technical)
 {
 	char *copy;
 	size_t len;
-	int fate = REWRITE_KEEP;
+	enum rewrite_fate fate = REWRITE_KEEP;
 
 	switch (v->kind) {
 	case PM_VALUE_TEXT:
@@ -1226,7 +1226,7 @@ static void escape_formulas(const struct redact *r, const struct pm_map *header)
 	}
 }
 
-static int on_header(void *ctx, struct pm_map *header)
+static void on_header(void *ctx, struct pm_map *header)
 {
 	struct redact *r = ctx;
 
@@ -1234,7 +1234,6 @@ static int on_header(void *ctx, struct pm_map *header)
 	escape_formulas(r, header);
 	shorten_history(r, header);
 	note_classes(r, header);
-	return 0;
 }
 
 /* ---- counters ---- */
@@ -1284,14 +1283,13 @@ static void rename_counter(struct redact *r, struct pm_counter *c, const char *k
 	pm_map_remove(&c->attrs, PM_COUNTER_MEMBER);
 }
 
-static int on_source(void *ctx, char **source)
+static void on_source(void *ctx, char **source)
 {
 	if (!is_source(*source))
 		hide(ctx, source, "redacted");
-	return 0;
 }
 
-static int on_counter(void *ctx, struct pm_counter *c)
+static enum rewrite_fate on_counter(void *ctx, struct pm_counter *c)
 {
 	struct redact *r = ctx;
 	const char *kind = counter_name_kind(r, c);
@@ -1324,12 +1322,12 @@ static int on_counter(void *ctx, struct pm_counter *c)
 	/* Only a decimal number is a scale. */
 	if (c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
 		replace(&c->scale.text, "1");
-	return 0;
+	return REWRITE_KEEP;
 }
 
 /* ---- instances, topology, PMUs ---- */
 
-static int on_instance(void *ctx, struct pm_instance *i)
+static enum rewrite_fate on_instance(void *ctx, struct pm_instance *i)
 {
 	struct redact *r = ctx;
 	const char *kind = instance_name_kind(r, i);
@@ -1340,14 +1338,13 @@ static int on_instance(void *ctx, struct pm_instance *i)
 	if (cpus[strspn(cpus, "0123456789,-")])
 		drop(r, &i->attrs, PM_INSTANCE_CPUS);
 	clean_map(r, &i->attrs, pm_instance_keys);
-	return 0;
+	return REWRITE_KEEP;
 }
 
-static int on_topology(void *ctx, struct pm_topology *t)
+static void on_topology(void *ctx, struct pm_topology *t)
 {
 	for (uint32_t i = 0; i < t->n_types; i++)
 		clean(ctx, &t->type[i]);
-	return 0;
 }
 
 static bool is_technical_file(const struct pm_value *pair)
@@ -1362,7 +1359,7 @@ static bool is_technical_file(const struct pm_value *pair)
 			      name, strlen(name));
 }
 
-static int on_pmu(void *ctx, struct pm_pmu *p)
+static void on_pmu(void *ctx, struct pm_pmu *p)
 {
 	struct redact *r = ctx;
 	const struct pm_value *files = pm_map_get(&p->attrs, PM_PMU_FILES);
@@ -1381,7 +1378,6 @@ static int on_pmu(void *ctx, struct pm_pmu *p)
 		memory_done(pm_map_set(&p->attrs, PM_PMU_FILES, kept));
 	}
 	clean_map(r, &p->attrs, pm_pmu_keys);
-	return 0;
 }
 
 /* ---- remarks ---- */
@@ -1452,7 +1448,7 @@ static void clean_remark(struct redact *r, struct pm_value *v)
 	}
 }
 
-static int on_probe(void *ctx, struct pm_probe *p)
+static void on_probe(void *ctx, struct pm_probe *p)
 {
 	struct redact *r = ctx;
 
@@ -1460,7 +1456,6 @@ static int on_probe(void *ctx, struct pm_probe *p)
 	on_source(r, &p->source);
 	clean_remark(r, &p->what);
 	clean_remark(r, &p->hint);
-	return 0;
 }
 
 /* ---- values that are read once ---- */
@@ -1480,7 +1475,7 @@ static bool is_clock_config(const char *name)
 	return parse_is_among("msr.0x10 msr.0xe7 msr.0xe8 msr.tsc msr.aperf msr.mperf", name, strlen(name));
 }
 
-static int on_config(void *ctx, struct pm_config *c)
+static enum rewrite_fate on_config(void *ctx, struct pm_config *c)
 {
 	struct redact *r = ctx;
 
@@ -1495,7 +1490,7 @@ static int on_config(void *ctx, struct pm_config *c)
 
 /* ---- events ---- */
 
-static int on_event(void *ctx, struct pm_event *e)
+static enum rewrite_fate on_event(void *ctx, struct pm_event *e)
 {
 	struct redact *r = ctx;
 
@@ -1515,12 +1510,12 @@ static int on_event(void *ctx, struct pm_event *e)
 		memory_done(pm_map_set(&e->attrs, PM_EVENT_KEY_NOTE, note));
 	else
 		pm_value_release(&note);
-	return 0;
+	return REWRITE_KEEP;
 }
 
 /* ---- numbers ---- */
 
-static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
+static enum rewrite_fate on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 {
 	struct redact *r = ctx;
 	struct pm_value name;
@@ -1542,7 +1537,7 @@ static void shift(uint64_t *clock, uint64_t by)
 		*clock += by;
 }
 
-static int on_clocks(void *ctx, struct pm_clocks *c)
+static void on_clocks(void *ctx, struct pm_clocks *c)
 {
 	struct redact *r = ctx;
 
@@ -1550,7 +1545,6 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 	shift(&c->monotonic_raw, r->now->shift.raw);
 	shift(&c->boottime, r->now->shift.boottime);
 	shift(&c->counter, r->now->shift.counter);
-	return 0;
 }
 
 /* What the kernel, a driver or a register has counted since the boot reveals its time. Perf counts from where it was

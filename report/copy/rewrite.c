@@ -31,7 +31,6 @@ struct rewrite_group {
 	uint32_t stretch;              /* in which it was copied last */
 	uint64_t chunk;                /* the last partial one, by number, in which it is, or is known to be lost */
 	struct rewrite_column *column; /* owned: in the order of the output */
-	bool blank;                    /* no values, only the reason */
 };
 
 struct rewrite_instance {
@@ -150,11 +149,9 @@ static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struc
 	if (m->string[id - 1])
 		return m->string[id - 1] - 1;
 	memory_done(pm_value_copy(&copy, old));
-	r = w->rules->text ? w->rules->text(w->rules->ctx, c, &copy) : REWRITE_KEEP;
-	if (r == REWRITE_KEEP)
-		r = pm_model_add_string(&w->model, copy.str.data, copy.str.len, copy.kind == PM_VALUE_BYTES);
-	else if (r > 0)
-		r = 0;
+	r = !w->rules->text || w->rules->text(w->rules->ctx, c, &copy) == REWRITE_KEEP ?
+		    pm_model_add_string(&w->model, copy.str.data, copy.str.len, copy.kind == PM_VALUE_BYTES) :
+		    0;
 	pm_value_release(&copy);
 	if (r >= 0)
 		m->string[id - 1] = (uint32_t)r + 1;
@@ -302,24 +299,6 @@ static void put_status(struct rewrite_slot *s, uint32_t column, uint32_t at, uin
 		memset(status, 0, n * sizeof(*status));
 }
 
-/* Times are those of the ticks, which cost nothing. */
-static void put_blank(struct rewrite *w, const struct pm_chunk *chunk, const struct rewrite_group *to,
-		      const struct pick *p, struct rewrite_slot *slot)
-{
-	uint16_t why[PM_CHUNK_ROWS];
-
-	for (uint32_t k = 0; k < to->n_columns; k++) {
-		uint64_t *v = slot->g.v + k * slot->g.stride + w->rows.chunk.rows;
-		uint32_t at = 0;
-
-		for (uint32_t i = 0; i < p->n; at += !is_skipped(p, i), i++) {
-			v[at] = k < to->n_clocks ? chunk->tick[p->row + i] + w->rules->shift_ns : 0;
-			why[at] = k < to->n_head ? 0 : PM_REASON_LEFT_OUT;
-		}
-		put_status(slot, k, w->rows.chunk.rows, at + is_skipped(p, p->n - 1), why);
-	}
-}
-
 static int put_group(struct rewrite *w, const struct pm_model *in, const struct pm_chunk_group *from,
 		     const struct pick *p, struct rewrite_slot *slot)
 {
@@ -361,15 +340,8 @@ static int put_rows(struct rewrite *w, const struct pm_model *in, const struct p
 	int err = 0;
 
 	for (uint32_t i = 0; i < chunk->n_groups && !err; i++) {
-		const struct rewrite_group *to = group_of(w, chunk->group[i].group);
-
-		if (!goes_over(w, &chunk->group[i]))
-			continue;
-		if (to->blank)
-			put_blank(w, chunk, to, p, &r->slot[slot]);
-		else
-			err = put_group(w, in, &chunk->group[i], p, &r->slot[slot]);
-		slot++;
+		if (goes_over(w, &chunk->group[i]))
+			err = put_group(w, in, &chunk->group[i], p, &r->slot[slot++]);
 	}
 	for (uint32_t i = 0; i < p->n; at += !is_skipped(p, i), i++) {
 		r->tick[at] = chunk->tick[p->row + i] + w->rules->shift_ns;
@@ -396,7 +368,7 @@ static int flush_rows(struct rewrite *w)
 	struct rewrite_rows *r = &w->rows;
 	SCOPED(scoped_free) struct pm_chunk_group *group = NULL;
 	struct pm_chunk out = r->chunk;
-	int err = 0;
+	int err;
 
 	out.rows += r->spare;
 	if (!out.rows)
@@ -416,8 +388,8 @@ static int flush_rows(struct rewrite *w)
 	out.group = group;
 	out.n_groups = r->n_slots + r->n_lost;
 	out.clocks.monotonic += w->rules->shift_ns;
-	if (w->rules->clocks && (err = w->rules->clocks(w->rules->ctx, &out.clocks)))
-		return err < 0 ? err : -EINVAL;
+	if (w->rules->clocks)
+		w->rules->clocks(w->rules->ctx, &out.clocks);
 	err = pm_writer_chunk(w->writer, &out);
 	r->chunk.rows = r->n_lost = 0;
 	r->spare = false;
@@ -522,23 +494,16 @@ static int map_counters(struct rewrite *w, const struct pm_model *in, struct err
 	struct rewrite_maps *m = &w->maps;
 
 	while (m->n_counters < in->n_counters) {
-		const struct pm_counter *c = &in->counter[m->n_counters];
-		int fate = REWRITE_KEEP;
 		struct pm_counter copy;
 		int64_t id = 0;
 
 		memory_hold(&m->counter, &m->cap_counters, m->n_counters + 1, sizeof(*m->counter));
-		if (w->rules->counter) {
-			memory_done(pm_counter_copy(&copy, c));
-			fate = w->rules->counter(w->rules->ctx, &copy);
-			if (fate == REWRITE_KEEP)
-				id = counter_place(w, &copy, e);
-			pm_counter_release(&copy);
-		} else {
-			id = counter_place(w, c, e);
-		}
-		if (fate < 0 || id < 0)
-			return fate < 0 ? fate : (int)id;
+		memory_done(pm_counter_copy(&copy, &in->counter[m->n_counters]));
+		if (!w->rules->counter || w->rules->counter(w->rules->ctx, &copy) == REWRITE_KEEP)
+			id = counter_place(w, &copy, e);
+		pm_counter_release(&copy);
+		if (id < 0)
+			return (int)id;
 		m->counter[m->n_counters++] = (uint32_t)id;
 	}
 	return 0;
@@ -566,25 +531,22 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 	for (; m->seen_instances < in->n_instances; m->seen_instances++) {
 		const struct pm_instance *from = &in->instance[m->seen_instances];
 		struct pm_instance copy = *from;
-		int fate = REWRITE_KEEP;
 		int64_t id = 0;
 
 		memory_hold(&m->instance, &m->cap_instances, from->slot + 1ull, sizeof(*m->instance));
 		memory_done(pm_map_copy(&copy.attrs, &from->attrs));
-		if (w->rules->instance)
-			fate = w->rules->instance(w->rules->ctx, &copy);
 		if (copy.added_ns)
 			copy.added_ns = time_of(w, copy.added_ns);
 		if (copy.retired_ns)
 			copy.retired_ns = time_of(w, copy.retired_ns);
-		if (fate == REWRITE_KEEP) {
+		if (!w->rules->instance || w->rules->instance(w->rules->ctx, &copy) == REWRITE_KEEP) {
 			id = instance_again(w, &copy);
 			if (!id)
 				id = pm_model_add_instance(&w->model, &copy);
 		}
 		pm_map_release(&copy.attrs);
-		if (fate < 0 || id < 0)
-			return fate < 0 ? fate : (int)id;
+		if (id < 0)
+			return (int)id;
 		m->instance[from->slot] = (struct rewrite_instance){ from->id, (uint32_t)id };
 	}
 	return 0;
@@ -679,16 +641,9 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	/* Nothing was read of it: an equal one of the output lives on. */
 	if (g->retired)
 		return 0;
-	if (w->rules->group) {
-		err = w->rules->group(w->rules->group_ctx, in, g);
-		if (err < 0 || err == REWRITE_DROP)
-			return err < 0 ? err : 0;
-		out->blank = err == REWRITE_BLANK;
-		err = 0;
-	}
 	copy.source = memory_text(g->source);
 	if (w->rules->source)
-		err = w->rules->source(w->rules->ctx, &copy.source);
+		w->rules->source(w->rules->ctx, &copy.source);
 	copy.counter = memory_new(g->n_counters, sizeof(*copy.counter));
 	copy.instance = memory_new(g->n_instances + 1, sizeof(*copy.instance));
 	out->column = memory_new(pm_group_columns(g), sizeof(*out->column));
@@ -709,7 +664,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 			copy.n_instances += copy.instance[copy.n_instances] != 0;
 		}
 	}
-	if (!err && copy.n_counters && copy.n_instances) {
+	if (copy.n_counters && copy.n_instances) {
 		list_columns(w, in, g, out);
 		copy.continues = continued(w, g, &copy);
 		/* That one retires, and may be among the rows that wait. */
@@ -779,23 +734,17 @@ static int retire_groups(struct rewrite *w, const struct pm_model *in)
 
 /* ---- what has no ids ---- */
 
-static int copy_topology(struct rewrite *w, const struct pm_model *in)
+static void copy_topology(struct rewrite *w, const struct pm_model *in)
 {
-	struct pm_model scratch;
-	int r;
+	struct pm_topology *t = &w->model.topology;
 
 	if (!in->topology.time_ns || in->topology.time_ns == w->maps.topology_ns)
-		return 0;
+		return;
 	w->maps.topology_ns = in->topology.time_ns;
-	pm_model_init(&scratch);
-	r = pm_model_set_topology(&scratch, &in->topology);
-	scratch.topology.time_ns = time_of(w, scratch.topology.time_ns);
-	if (!r && w->rules->topology)
-		r = w->rules->topology(w->rules->ctx, &scratch.topology);
-	if (r == REWRITE_KEEP)
-		r = pm_model_set_topology(&w->model, &scratch.topology);
-	pm_model_release(&scratch);
-	return r < 0 ? r : 0;
+	memory_done(pm_model_set_topology(&w->model, &in->topology));
+	t->time_ns = time_of(w, t->time_ns);
+	if (w->rules->topology)
+		w->rules->topology(w->rules->ctx, t);
 }
 
 static bool pmu_again(const struct rewrite *w, const struct pm_pmu *p)
@@ -810,18 +759,17 @@ static int copy_pmus(struct rewrite *w, const struct pm_model *in)
 {
 	int r = 0;
 
-	for (; w->maps.n_pmus < in->n_pmus && r >= 0; w->maps.n_pmus++) {
+	for (; w->maps.n_pmus < in->n_pmus && !r; w->maps.n_pmus++) {
 		struct pm_pmu copy = { 0 };
 
 		memory_done(pm_map_copy(&copy.attrs, &in->pmu[w->maps.n_pmus].attrs));
-		r = REWRITE_KEEP;
 		if (w->rules->pmu)
-			r = w->rules->pmu(w->rules->ctx, &copy);
-		if (r == REWRITE_KEEP && !pmu_again(w, &copy))
+			w->rules->pmu(w->rules->ctx, &copy);
+		if (!pmu_again(w, &copy))
 			r = pm_model_add_pmu(&w->model, &copy);
 		pm_map_release(&copy.attrs);
 	}
-	return r < 0 ? r : 0;
+	return r;
 }
 
 static bool probe_again(const struct rewrite *w, const struct pm_probe *p)
@@ -840,18 +788,17 @@ static int copy_probes(struct rewrite *w, const struct pm_model *in)
 {
 	int r = 0;
 
-	for (; w->maps.n_probes < in->n_probes && r >= 0; w->maps.n_probes++) {
+	for (; w->maps.n_probes < in->n_probes && !r; w->maps.n_probes++) {
 		struct pm_probe copy;
 
 		memory_done(pm_probe_copy(&copy, &in->probe[w->maps.n_probes]));
-		r = REWRITE_KEEP;
 		if (w->rules->probe)
-			r = w->rules->probe(w->rules->ctx, &copy);
-		if (r == REWRITE_KEEP && !probe_again(w, &copy))
+			w->rules->probe(w->rules->ctx, &copy);
+		if (!probe_again(w, &copy))
 			r = pm_model_add_probe(&w->model, &copy);
 		pm_probe_release(&copy);
 	}
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /* A later recording repeats most things. */
@@ -866,27 +813,20 @@ static bool config_again(const struct rewrite *w, const struct pm_config *c)
 	       old->instances.n >= c->instances.n;
 }
 
-static int copy_config(struct rewrite *w, const struct pm_config *from)
-{
-	struct pm_config copy;
-	int r = REWRITE_KEEP;
-
-	memory_done(pm_config_copy(&copy, from));
-	copy.time_ns = time_of(w, copy.time_ns);
-	if (w->rules->config)
-		r = w->rules->config(w->rules->ctx, &copy);
-	if (r == REWRITE_KEEP && !config_again(w, &copy))
-		r = pm_model_add_config(&w->model, &copy);
-	pm_config_release(&copy);
-	return r < 0 ? r : 0;
-}
-
 static int copy_configs(struct rewrite *w, const struct pm_model *in)
 {
 	int r = 0;
 
-	for (; w->maps.n_configs < in->n_configs && !r; w->maps.n_configs++)
-		r = copy_config(w, &in->config[w->maps.n_configs]);
+	for (; w->maps.n_configs < in->n_configs && !r; w->maps.n_configs++) {
+		struct pm_config copy;
+
+		memory_done(pm_config_copy(&copy, &in->config[w->maps.n_configs]));
+		copy.time_ns = time_of(w, copy.time_ns);
+		if ((!w->rules->config || w->rules->config(w->rules->ctx, &copy) == REWRITE_KEEP) &&
+		    !config_again(w, &copy))
+			r = pm_model_add_config(&w->model, &copy);
+		pm_config_release(&copy);
+	}
 	return r;
 }
 
@@ -904,13 +844,12 @@ static void add_history(struct pm_map *header, const char *text)
 }
 
 /* That of the first recording: it is written once, and first. */
-static int copy_header(struct rewrite *w, const struct pm_model *in)
+static void copy_header(struct rewrite *w, const struct pm_model *in)
 {
 	uint64_t interval = pm_map_u64(&in->header, PM_HEADER_INTERVAL, 0);
-	int r;
 
 	if (w->recordings || w->model.header.n || !in->header.n)
-		return 0;
+		return;
 	memory_done(pm_map_copy(&w->model.header, &in->header));
 	if (w->rules->every > 1 && interval)
 		memory_done(
@@ -921,20 +860,19 @@ static int copy_header(struct rewrite *w, const struct pm_model *in)
 						  interval * w->rules->every)));
 	if (w->rules->history)
 		add_history(&w->model.header, w->rules->history);
-	r = w->rules->header ? w->rules->header(w->rules->ctx, &w->model.header) : 0;
-	return r > 0 ? -EINVAL : r;
+	if (w->rules->header)
+		w->rules->header(w->rules->ctx, &w->model.header);
 }
 
 /* Brings the output's model up to date with the input's; 0 or -errno with the text in *e. */
 static int map_model(struct rewrite *w, const struct pm_model *in, struct error *e)
 {
-	int err = copy_header(w, in);
+	int err;
 
+	copy_header(w, in);
 	w->maps.in = in;
-	if (!err)
-		err = copy_topology(w, in);
-	if (!err)
-		err = map_counters(w, in, e);
+	copy_topology(w, in);
+	err = map_counters(w, in, e);
 	if (!err)
 		err = map_instances(w, in);
 	if (!err)
@@ -985,41 +923,6 @@ static void close_output(struct rewrite *w)
 	rows_release(&w->rows);
 	maps_release(&w->maps);
 	pm_model_release(&w->model);
-}
-
-int rewrite_new(struct rewrite **out, const struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
-		struct error *e)
-{
-	struct rewrite *w = memory_new(1, sizeof(*w));
-	int err;
-
-	w->rules = rules;
-	w->sink = sink;
-	w->sink_ctx = sink_ctx;
-	w->result.ended = true;
-	w->stretch = 1;
-	err = open_output(w, e);
-	if (err)
-		rewrite_free(w);
-	else
-		*out = w;
-	return err;
-}
-
-void rewrite_free(struct rewrite *w)
-{
-	if (!w)
-		return;
-	close_output(w);
-	free(w);
-}
-
-struct rewrite_result rewrite_result(const struct rewrite *w)
-{
-	struct rewrite_result r = w->result;
-
-	r.bytes += pm_writer_stats(w->writer).bytes;
-	return r;
 }
 
 /* ---- snapshots ---- */
@@ -1199,7 +1102,7 @@ static int retire(struct rewrite *w, const struct pm_event *event)
 static int take_event(struct rewrite *w, const struct pm_event *event)
 {
 	struct pm_event copy = *event;
-	int r;
+	int r = 0;
 
 	if (event->type == PM_EVENT_GONE)
 		return retire(w, event);
@@ -1207,32 +1110,29 @@ static int take_event(struct rewrite *w, const struct pm_event *event)
 		return 0;
 	memory_done(pm_map_copy(&copy.attrs, &event->attrs));
 	shift_event(w, &copy);
-	r = map_event(w, &copy) ? REWRITE_KEEP : REWRITE_DROP;
-	if (r == REWRITE_KEEP && w->rules->event)
-		r = w->rules->event(w->rules->ctx, &copy);
-	/* Events stay between the snapshots where they were. */
-	if (r == REWRITE_KEEP)
+	if (map_event(w, &copy) && (!w->rules->event || w->rules->event(w->rules->ctx, &copy) == REWRITE_KEEP)) {
+		/* Events stay between the snapshots where they were. */
 		r = flush_rows(w);
-	if (!r)
-		r = pm_writer_event(w->writer, &copy);
+		if (!r)
+			r = pm_writer_event(w->writer, &copy);
+	}
 	pm_event_release(&copy);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 static int write_note(struct rewrite *w, const struct pm_damage *d)
 {
 	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = w->last_tick };
 	struct pm_value remark = pm_remark(PM_REMARK_DAMAGE, 0, d->text);
-	int r;
+	int r = 0;
 
 	memory_done(pm_remark_code(&remark) ? 0 : -ENOMEM);
 	remark.array.item[1] = pm_u64(d->length);
 	memory_done(pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, remark));
-	r = w->rules->event ? w->rules->event(w->rules->ctx, &e) : REWRITE_KEEP;
-	if (r == REWRITE_KEEP)
+	if (!w->rules->event || w->rules->event(w->rules->ctx, &e) == REWRITE_KEEP)
 		r = pm_writer_event(w->writer, &e);
 	pm_event_release(&e);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 static int note_damage(struct rewrite *w, const struct pm_damage *d)
@@ -1282,6 +1182,16 @@ static int end_recording(struct rewrite *w)
 	return err;
 }
 
+/* Writes the rest, and the end. An output without a snapshot is a valid recording. */
+static int finish(struct rewrite *w, struct error *e)
+{
+	int err = pm_writer_define(w->writer);
+
+	if (!err)
+		err = pm_writer_finish(w->writer);
+	return err ? error_sys(e, -err, "cannot write the end") : 0;
+}
+
 /* Another recording of the input: of another machine, boot or time, with definitions of its own. */
 static int next_output(struct rewrite *w, struct error *e)
 {
@@ -1290,7 +1200,7 @@ static int next_output(struct rewrite *w, struct error *e)
 	if (err || w->rules->join)
 		return err;
 	if (pm_writer_stats(w->writer).frames)
-		err = rewrite_finish(w, e);
+		err = finish(w, e);
 	close_output(w);
 	w->segment_base = w->segment_last = w->recordings = 0;
 	w->last_tick = 0;
@@ -1370,7 +1280,8 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 	return err;
 }
 
-int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error *e)
+/* Reads one input to its end, or to the first snapshot after to_ns. */
+static int take_input(struct rewrite *w, struct pm_reader *reader, struct error *e)
 {
 	struct pm_item item;
 	bool end = false;
@@ -1400,15 +1311,6 @@ int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error 
 	return err;
 }
 
-int rewrite_finish(struct rewrite *w, struct error *e)
-{
-	int err = pm_writer_define(w->writer);
-
-	if (!err)
-		err = pm_writer_finish(w->writer);
-	return err ? error_sys(e, -err, "cannot write the end") : 0;
-}
-
 int rewrite_spool(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
 {
 	const struct spool *in = ctx;
@@ -1417,33 +1319,27 @@ int rewrite_spool(void *ctx, size_t i, struct pm_reader **reader, const char **n
 	return spool_reader(reader, in, e);
 }
 
-static int copy_input(struct rewrite *w, size_t i, rewrite_input_fn input, void *ctx, struct error *e)
-{
-	struct pm_reader *reader;
-	const char *name;
-	int err = input(ctx, i, &reader, &name, e);
-
-	if (err)
-		return err;
-	err = rewrite_recording(w, reader, e);
-	if (err)
-		error_prefix(e, "%s", name);
-	pm_reader_close(reader);
-	return err;
-}
-
 int rewrite_all(const struct rewrite_rules *rules, size_t n, rewrite_input_fn input, void *ctx, pm_sink_fn sink,
 		void *sink_ctx, struct rewrite_result *result, struct error *e)
 {
-	struct rewrite *w = NULL;
-	int err = rewrite_new(&w, rules, sink, sink_ctx, e);
+	struct rewrite w = { .rules = rules, .sink = sink, .sink_ctx = sink_ctx, .result.ended = true, .stretch = 1 };
+	int err = open_output(&w, e);
 
-	for (size_t i = 0; i < n && !err; i++)
-		err = copy_input(w, i, input, ctx, e);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct pm_reader *reader;
+		const char *name;
+
+		err = input(ctx, i, &reader, &name, e);
+		if (err)
+			break;
+		err = take_input(&w, reader, e);
+		if (err)
+			error_prefix(e, "%s", name);
+		pm_reader_close(reader);
+	}
 	if (!err)
-		err = rewrite_finish(w, e);
-	if (!err)
-		*result = rewrite_result(w);
-	rewrite_free(w);
+		err = finish(&w, e);
+	close_output(&w);
+	*result = w.result;
 	return err;
 }

@@ -2,8 +2,6 @@
  * Copies recordings into one, for cut, merge, redact and bundle. Raw numbers are copied, never computed; rules select
  * counters, instances, snapshots and definitions, and change their texts.
  *
- *   rewrite_new -> rewrite_recording (once a recording, in order) -> rewrite_finish -> rewrite_free
- *
  * It streams: memory is that of the definitions and of one chunk. What is missing stays missing for the reason it
  * had; damage of the input becomes a remark in the output and ends a segment, so that no difference crosses it.
  */
@@ -15,31 +13,28 @@
 #include "report/input/spool.h"
 
 /* What happens to something. */
-enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP, REWRITE_BLANK };
+enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP };
 
 /*
- * All functions may be NULL: everything is copied unchanged. They get copies, may change all but ids and references,
- * and return enum rewrite_fate or -errno. They are called once: for counters and instances when these become known,
+ * All functions may be NULL: everything is copied unchanged. They get copies, and may change all but ids and
+ * references. They are called once: for counters and instances when these become known,
  * for others when they are written.
  */
 struct rewrite_rules {
 	void *ctx;
-	int (*header)(void *ctx, struct pm_map *header); /* REWRITE_DROP is -EINVAL */
-	int (*counter)(void *ctx, struct pm_counter *c);
-	int (*instance)(void *ctx, struct pm_instance *i); /* dropping it drops its columns */
-	int (*topology)(void *ctx, struct pm_topology *t);
-	int (*pmu)(void *ctx, struct pm_pmu *p);
-	int (*probe)(void *ctx, struct pm_probe *p);
-	int (*config)(void *ctx, struct pm_config *c);
-	int (*event)(void *ctx, struct pm_event *e); /* times of the input, on the shifted clock if shifted */
+	void (*header)(void *ctx, struct pm_map *header);
+	enum rewrite_fate (*counter)(void *ctx, struct pm_counter *c);
+	enum rewrite_fate (*instance)(void *ctx, struct pm_instance *i); /* dropping it drops its columns */
+	void (*topology)(void *ctx, struct pm_topology *t);
+	void (*pmu)(void *ctx, struct pm_pmu *p);
+	void (*probe)(void *ctx, struct pm_probe *p);
+	enum rewrite_fate (*config)(void *ctx, struct pm_config *c);
+	/* Times of the input, on the shifted clock if shifted. */
+	enum rewrite_fate (*event)(void *ctx, struct pm_event *e);
 	/* A value of TEXT or BYTES columns, once for each in a recording; `c` is the first counter that has it. */
-	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
-	int (*clocks)(void *ctx, struct pm_clocks *c); /* REWRITE_DROP: -EINVAL; monotonic is shifted */
-	int (*source)(void *ctx, char **source);       /* that of a group; owned, by malloc */
-	/* Whether a group is copied; called when it becomes known, with ids of `in`. REWRITE_BLANK: all its values
-	 * are missing, because they were left out. */
-	int (*group)(void *ctx, const struct pm_model *in, const struct pm_group *g);
-	void *group_ctx; /* for this function; redaction has another */
+	enum rewrite_fate (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
+	void (*clocks)(void *ctx, struct pm_clocks *c); /* monotonic is shifted */
+	void (*source)(void *ctx, char **source);       /* that of a group; owned, by malloc */
 	/* What to add to each value of a counter of integers, modulo 2^width; differences do not change. Called once
 	 * for each group with the counter. */
 	uint64_t (*rebase)(void *ctx, const struct pm_counter *c);
@@ -74,28 +69,17 @@ struct rewrite_result {
 	bool newer;              /* the input has what this version cannot read, so the output lacks it */
 };
 
-struct rewrite;
-
-/* `rules` is borrowed and may be changed between recordings. 0 or -errno with the text in *e. */
-int rewrite_new(struct rewrite **w, const struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
-		struct error *e);
-void rewrite_free(struct rewrite *w);
-/*
- * Reads one input to its end, or to the first snapshot after to_ns. A second one is appended: counters of the
- * same name and instances of the same kind, number and attributes continue. Its first snapshot begins a new segment,
- * unless it repeats the last one of the previous recording (same tick), and is then omitted. -EINVAL if a
- * definition contradicts an earlier one of its name.
- */
-int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error *e);
-/* Writes the rest, and the end. An output without a snapshot is a valid recording. */
-int rewrite_finish(struct rewrite *w, struct error *e);
-struct rewrite_result rewrite_result(const struct rewrite *w);
-
 /* Opens a reader of input `i`; errors begin with `name` (borrowed). 0 or -errno with the text in *e. */
 typedef int (*rewrite_input_fn)(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e);
 /* One that a struct spool is: `ctx`. */
 int rewrite_spool(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e);
 
-/* Copies `n` inputs, which it closes, and ends the output. 0 with *result, or -errno with the text in *e. */
+/*
+ * Copies `n` inputs, one after the other, each to its end or to the first snapshot after to_ns, and ends the output.
+ * Counters of the same name and instances of the same kind, number and attributes continue in the next one. Its first
+ * snapshot begins a new segment, unless it repeats the last one of the previous recording (same tick), and is then
+ * omitted. 0 with *result, or -errno with the text in *e; -EINVAL if a definition contradicts an earlier one of its
+ * name.
+ */
 int rewrite_all(const struct rewrite_rules *rules, size_t n, rewrite_input_fn input, void *ctx, pm_sink_fn sink,
 		void *sink_ctx, struct rewrite_result *result, struct error *e);

@@ -1,8 +1,7 @@
 /* Parts of copying: events of what stays, and sums of what is skipped. */
 #include "common/double_bits.h"
-#include "report/copy/rewrite.h"
 #include "tests/unit/lib/builder.h"
-#include "tests/unit/lib/bytes.h"
+#include "tests/unit/lib/rewrite_bytes.h"
 #include "tests/unit/lib/test.h"
 
 static struct reading level(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -16,28 +15,15 @@ static void set(struct pm_map *m, uint32_t key, struct pm_value v)
 	assert_int_equal(pm_map_set(m, key, v), 0);
 }
 
-static void rewritten(const struct buf *in, const struct rewrite_rules *rules, struct buf *out)
-{
-	struct pm_reader *r = open_bytes(in);
-	struct error e = { 0 };
-	struct rewrite *w;
-
-	assert_int_equal(rewrite_new(&w, rules, take, out, &e), 0);
-	assert_int_equal(rewrite_recording(w, r, &e), 0);
-	pm_reader_close(r);
-	assert_int_equal(rewrite_finish(w, &e), 0);
-	rewrite_free(w);
-}
-
 /* ---- definitions ---- */
 
-static int drop_cpus(void *ctx, struct pm_instance *i)
+static enum rewrite_fate drop_cpus(void *ctx, struct pm_instance *i)
 {
 	(void)ctx;
 	return i->kind == PM_CPU ? REWRITE_DROP : REWRITE_KEEP;
 }
 
-static int drop_first(void *ctx, struct pm_counter *c)
+static enum rewrite_fate drop_first(void *ctx, struct pm_counter *c)
 {
 	(void)ctx;
 	return strcmp(c->name, "t.drop") ? REWRITE_KEEP : REWRITE_DROP;
@@ -68,7 +54,7 @@ static void events_follow(void **state)
 		pm_event_release(&event);
 	}
 	builder_finish(&b);
-	rewritten(&b.file, &rules, &out);
+	rewrite_bytes(&rules, &b.file, 1, &out);
 	r = open_bytes(&out);
 	while (pm_reader_next(r, &item) == 1) {
 		const struct pm_model *m = pm_reader_model(r);
@@ -130,7 +116,7 @@ static void types_add_up(void **state)
 	builder_group(&b, PM_SYSTEM, 1, 0, id, 3);
 	builder_write(&b, 0, 9);
 	builder_finish(&b);
-	rewritten(&b.file, &rules, &out);
+	rewrite_bytes(&rules, &b.file, 1, &out);
 	r = open_bytes(&out);
 	while (pm_reader_next(r, &item) == 1 && item.kind != PM_ITEM_CHUNK)
 		;

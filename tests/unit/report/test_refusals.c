@@ -86,22 +86,20 @@ static int open_bytes(struct pm_reader **r, struct bytes *b, struct error *e)
 	return pm_reader_open(r, &in, e);
 }
 
+static int open_input(void *ctx, size_t i, struct pm_reader **r, const char **name, struct error *e)
+{
+	(void)i;
+	*name = "bytes";
+	return open_bytes(r, ctx, e);
+}
+
 static int copy(struct buf *out, struct bytes *b, const struct rewrite_rules *rules)
 {
-	struct pm_reader *r = NULL;
-	struct rewrite *w = NULL;
+	struct rewrite_result result;
 	struct error e = { 0 };
-	int err = open_bytes(&r, b, &e);
+	int err = rewrite_all(rules, 1, open_input, b, write_bytes, out, &result, &e);
 
-	if (!err)
-		err = rewrite_new(&w, rules, write_bytes, out, &e);
-	if (!err)
-		err = rewrite_recording(w, r, &e);
-	if (!err)
-		err = rewrite_finish(w, &e);
 	assert_true(!err || *e.text);
-	rewrite_free(w);
-	pm_reader_close(r);
 	return err;
 }
 

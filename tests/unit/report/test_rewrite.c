@@ -1,7 +1,6 @@
 /* Carrying recordings over: what stays, what is added up, and where nothing may be subtracted. */
 #include "tests/unit/lib/builder.h"
-#include "tests/unit/lib/bytes.h"
-#include "report/copy/rewrite.h"
+#include "tests/unit/lib/rewrite_bytes.h"
 #include "tests/unit/lib/test.h"
 
 #define ROWS_MAX    400
@@ -91,28 +90,6 @@ static void table_free(struct table *t)
 	for (int i = 0; i < 16; i++)
 		free(t->text[i]);
 	free(t);
-}
-
-static struct rewrite_result carry_over(const struct rewrite_rules *rules, const struct buf *in, size_t n,
-					struct buf *out)
-{
-	struct rewrite_result result;
-	struct rewrite *w;
-	struct error e = { 0 };
-
-	assert_int_equal(rewrite_new(&w, rules, take, out, &e), 0);
-	for (size_t i = 0; i < n; i++) {
-		struct pm_reader *r = open_bytes(&in[i]);
-
-		if (rewrite_recording(w, r, &e))
-			fail_msg("%s", e.text);
-		pm_reader_close(r);
-	}
-	assert_int_equal(rewrite_finish(w, &e), 0);
-	result = rewrite_result(w);
-	assert_int_equal(result.bytes, out->len);
-	rewrite_free(w);
-	return result;
 }
 
 /* ---- a recording with a counter of each kind ---- */
@@ -213,7 +190,7 @@ static void windows_cut_through_chunks(void **state)
 		struct buf file = BUF_INIT;
 		struct table *out;
 
-		carry_over(&rules, &b.file, 1, &file);
+		rewrite_bytes(&rules, &b.file, 1, &file);
 		out = read_table(&file);
 		assert_int_equal(out->n, bounds[i][1] - bounds[i][0] + 1);
 		assert_int_equal(out->damages, 0);
@@ -241,7 +218,7 @@ static void every_adds_up_what_it_skips(void **state)
 		struct table *out;
 		uint32_t at = 0;
 
-		carry_over(&rules, &b.file, 1, &file);
+		rewrite_bytes(&rules, &b.file, 1, &file);
 		out = read_table(&file);
 		/* The marker is written between rows 4 and 5, and what happened stays where it was. */
 		assert_true(out->n <= 100 / steps[i] + 4);
@@ -299,7 +276,7 @@ static void a_group_that_ended_takes_no_equal_one_along(void **state)
 	builder_finish(&b);
 	both[0] = a.file;
 	both[1] = b.file;
-	carry_over(&rules, both, 2, &file);
+	rewrite_bytes(&rules, both, 2, &file);
 	out = read_table(&file);
 	assert_int_equal(out->n, 80);
 	for (uint32_t r = 0; r < out->n; r++)
@@ -310,7 +287,7 @@ static void a_group_that_ended_takes_no_equal_one_along(void **state)
 	builder_release(&b);
 }
 
-static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
+static enum rewrite_fate on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 {
 	++*(int *)ctx;
 	assert_string_equal(c->name, names[TEXT]);
@@ -331,7 +308,7 @@ static void texts_go_through_their_rule(void **state)
 	(void)state;
 
 	record(&b, 0, 60, 9);
-	carry_over(&rules, &b.file, 1, &file);
+	rewrite_bytes(&rules, &b.file, 1, &file);
 	out = read_table(&file);
 	assert_int_equal(asked, 2);
 	assert_string_equal(out->text[0], "other");
