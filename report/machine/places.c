@@ -394,8 +394,9 @@ static int by(uint32_t a, uint32_t b)
 	return (a > b) - (a < b);
 }
 
-int place_compare(const struct place *a, const struct place *b)
+int place_compare(const void *left, const void *right)
 {
+	const struct place *a = left, *b = right;
 	int d;
 
 	if ((d = by(a->kind, b->kind)) || (d = by(a->package, b->package)) || (d = by(a->die, b->die)))

@@ -59,8 +59,8 @@ bool place_has(const struct places *p, const struct place *place, const struct p
 /* The number of a place of the topology by its kind; PM_NONE: it has none. */
 uint32_t place_number(const struct place *p);
 
-/* Order of rows: kind, then package, die, core, thread. 0: the same place. */
-int place_compare(const struct place *a, const struct place *b);
+/* Order of rows, also for qsort(): kind, then package, die, core, thread. 0: the same place. */
+int place_compare(const void *a, const void *b);
 /* Replaces the shown name of an instance. */
 void places_label(struct places *p, const struct pm_instance *i, const char *text);
 /* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */

@@ -477,11 +477,6 @@ double bind_number(const struct places *p, const struct bound_input *in, const s
 	return v.v;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	return place_compare(a, b);
-}
-
 /* The number of distinct places of a kind that contain online CPUs; 0 if unknown. */
 static double count(const struct places *p, enum pm_kind kind)
 {
@@ -494,7 +489,7 @@ static double count(const struct places *p, enum pm_kind kind)
 
 		n += p->cpu[i].online && places_find(p, &cpu, kind, &at[n]);
 	}
-	qsort(at, n, sizeof(*at), compare_places);
+	qsort(at, n, sizeof(*at), place_compare);
 	for (uint32_t i = 0; i < n; i++)
 		distinct += !i || place_compare(&at[i - 1], &at[i]);
 	return distinct;

@@ -617,11 +617,6 @@ struct filter {
 	size_t n;
 };
 
-static int compare_places(const void *a, const void *b)
-{
-	return place_compare(a, b);
-}
-
 /* Whether --cpu keeps the row; `before`: the previous row of the same level. */
 static bool passes(const struct filter *f, const struct place *place, const struct place *before)
 {
@@ -631,7 +626,7 @@ static bool passes(const struct filter *f, const struct place *place, const stru
 		return true;
 	switch (f->config->rows) {
 	case SHEET_CPU_SET:
-		return bsearch(place, f->kept, f->n, sizeof(*place), compare_places) != NULL;
+		return bsearch(place, f->kept, f->n, sizeof(*place), place_compare) != NULL;
 	case SHEET_FIRST_OF_CORE:
 		return place->kind != PM_CPU || !before || before->package != place->package ||
 		       before->die != place->die || before->core != place->core;
@@ -655,7 +650,7 @@ static void prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind
 
 		f->n += places_find(s->places, &cpu, kind, &f->kept[f->n]);
 	}
-	qsort(f->kept, f->n, sizeof(*f->kept), compare_places);
+	qsort(f->kept, f->n, sizeof(*f->kept), place_compare);
 }
 
 /* Marks the counters that the level's inputs use. */
@@ -711,7 +706,7 @@ static struct place *place_tracks(struct sheet *s, struct level *l, struct filte
 		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &at[found++]);
 	sorted = memory_copy(at, found, sizeof(*sorted));
 	row = memory_new(of_tracks, sizeof(*row));
-	qsort(sorted, found, sizeof(*sorted), compare_places);
+	qsort(sorted, found, sizeof(*sorted), place_compare);
 	for (size_t i = 0; i < found; i++) {
 		if (i && !place_compare(&sorted[i], &sorted[i - 1]))
 			continue;
@@ -723,7 +718,7 @@ static struct place *place_tracks(struct sheet *s, struct level *l, struct filte
 			sorted[kept++] = sorted[i];
 	}
 	for (size_t i = 0; i < of_tracks; i++) {
-		const struct place *p = bsearch(&at[i], sorted, kept, sizeof(*sorted), compare_places);
+		const struct place *p = bsearch(&at[i], sorted, kept, sizeof(*sorted), place_compare);
 
 		row[i] = p ? (uint32_t)(p - sorted) : PM_NONE;
 	}
@@ -1278,31 +1273,24 @@ static uint64_t field(const struct bound_input *in, uint64_t bits)
 static struct value make(const struct bound_input *in, const struct value *v, double number,
 			 const struct interval *interval)
 {
+	enum input_op op = (enum input_op)in->more->op;
 	uint64_t bits = v->reason ? 0 : (uint64_t)v->v + (uint64_t)(int64_t)v->rest;
 
-	switch ((enum input_op)in->more->op) {
-	case INPUT_NUMBER:
-		if (status_absent(v->reason))
-			return *v;
+	if ((op == INPUT_NUMBER || op == INPUT_WALL) && status_absent(v->reason))
+		return *v;
+	if (op == INPUT_NUMBER)
 		return isnan(number) ? value_missing(VALUE_NO_INPUT) : value_of(number);
-	case INPUT_WALL:
-		return status_absent(v->reason) ? *v :
-		       interval->wall_ns        ? value_of((double)interval->wall_ns / 1e9) :
-						  value_missing(VALUE_NO_INPUT);
-	case INPUT_TIMES:
-		if (number == 0)
-			return value_of(0);
-		break;
-	default:
-		break;
-	}
+	if (op == INPUT_WALL)
+		return interval->wall_ns ? value_of((double)interval->wall_ns / 1e9) : value_missing(VALUE_NO_INPUT);
+	if (op == INPUT_TIMES && number == 0)
+		return value_of(0);
 	if (v->reason)
 		return *v;
 	if (in->more->valid && !(bits >> in->more->valid & 1))
 		return value_missing(PM_REASON_SUSPECT);
 	if (in->more->fact && isnan(number))
 		return value_missing(VALUE_NO_INPUT);
-	switch ((enum input_op)in->more->op) {
+	switch (op) {
 	case INPUT_BITS:
 		return value_of((double)field(in, bits));
 	case INPUT_BELOW:
@@ -1537,6 +1525,18 @@ static void need_inputs(struct sheet *s, const struct level *l, uint32_t row, co
 	}
 }
 
+/* Evaluates again, with other inputs, into joint[] and joint_coverage[]; returns whether that is less than all. */
+static bool fill_again(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
+		       uint32_t formula, const struct interval *interval, size_t n)
+{
+	struct sheet_private *p = s->p;
+
+	fill_inputs(s, l, row, m, formula, interval, n);
+	take_inputs(p, l, m);
+	expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);
+	return sheet_cover(s, l, m, interval, n, p->joint_coverage);
+}
+
 /* Evaluates again with what is known of all inputs together. An input that is missing by itself restricts no other.
  */
 static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
@@ -1549,10 +1549,7 @@ static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, con
 	for (uint32_t i = 0; i < m->n_inputs; i++)
 		for (size_t k = 0; k < n && !s->binding->input[m->input[i]].more->whole; k++)
 			alone[k] |= is_alone(p, l->place[m->input[i]], k);
-	fill_inputs(s, l, row, m, formula, interval, n);
-	take_inputs(p, l, m);
-	some = sheet_cover(s, l, m, interval, n, p->joint_coverage);
-	expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);
+	some = fill_again(s, l, row, m, formula, interval, n);
 	for (size_t k = 0; k < n; k++) {
 		coverage[k] = any ? coverage[k] : 1;
 		if (alone[k])
@@ -1650,11 +1647,8 @@ static bool fill_share(struct sheet *s, const struct level *l, uint32_t row, con
 	}
 	if (some) {
 		p->shuns = true;
-		fill_inputs(s, l, row, m, formula, interval, n);
+		some = fill_again(s, l, row, m, formula, interval, n);
 		p->shuns = false;
-		take_inputs(p, l, m);
-		some = sheet_cover(s, l, m, interval, n, p->joint_coverage);
-		expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);
 		for (size_t k = 0; k < n; k++) {
 			out[k] = bad[k] ? p->joint[k] : out[k];
 			coverage[k] = bad[k] && some ? p->joint_coverage[k] : coverage[k];

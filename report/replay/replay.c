@@ -1578,6 +1578,11 @@ static inline struct value *results_of(const struct replay *r, size_t track)
 	return r->arena + r->brief[track].slot * r->rows;
 }
 
+static struct count *counts_of(const struct replay *r, size_t track)
+{
+	return r->counts ? r->counts + track * r->rows : NULL;
+}
+
 /* What a group feeds; NULL: unknown group. */
 static struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
 {
@@ -1617,6 +1622,16 @@ static bool replay_takes(const struct replay *r, const struct group_feeds *f, st
 	return true;
 }
 
+/* The same, of a chunk: the track is in it. */
+static bool replay_sees(struct replay *r, const struct group_feeds *f, struct track *t)
+{
+	if (!replay_takes(r, f, t))
+		return false;
+	r->unseen -= t->seen != r->chunk;
+	t->seen = r->chunk;
+	return true;
+}
+
 /* Room for so many tracks. */
 static void replay_reserve_tracks(struct replay *r, size_t n)
 {
@@ -1638,11 +1653,6 @@ static uint32_t replay_add_track(struct replay *r)
 	r->track[r->n_tracks] = (struct track){ 0 };
 	r->live[r->n_live++] = (uint32_t)r->n_tracks;
 	return (uint32_t)r->n_tracks++;
-}
-
-static struct count *counts_of(const struct replay *r, size_t track)
-{
-	return r->counts ? r->counts + track * r->rows : NULL;
 }
 
 static void interval_done(struct replay *r, size_t k)
@@ -1969,16 +1979,10 @@ static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t 
 		const struct pm_chunk_group *cg = &c->group[i];
 		struct group_feeds *f = replay_read(r, cg);
 
-		for (uint32_t k = 0; f && k < f->n; k++) {
-			struct track *t = &r->track[f->feed[k].track];
-
-			if (!replay_takes(r, f, t))
-				continue;
-			r->unseen -= t->seen != r->chunk;
-			t->seen = r->chunk;
-			if (is_whole(r, f->feed[k].track) && lacks(r, c, i, &f->feed[k], row, end))
+		for (uint32_t k = 0; f && k < f->n; k++)
+			if (replay_sees(r, f, &r->track[f->feed[k].track]) && is_whole(r, f->feed[k].track) &&
+			    lacks(r, c, i, &f->feed[k], row, end))
 				n += note(r, f->feed[k].track);
-		}
 	}
 	for (size_t i = 0; i < r->n_live && r->unseen; i++) {
 		const struct track *t = &r->track[r->live[i]];
@@ -2532,7 +2536,7 @@ static void point_tracks(struct replay *r, const struct group_feeds *f)
 	r->some_doubt = true;
 }
 
-/* The same for an interval that ends without a snapshot. */
+/* Checks how long readings took of an interval that ends without a snapshot. */
 static void doubt_close(struct replay *r)
 {
 	for (uint32_t i = 0; r->doubt && i < r->n_groups; i++) {
@@ -2743,10 +2747,6 @@ static bool feed_track(struct replay *r, uint32_t track, const struct column *c,
 	bool plain;
 
 	t->perf = r->perf_scale && c->enabled;
-	if (t->seen != r->chunk) {
-		t->seen = r->chunk;
-		r->unseen--;
-	}
 	if (joint) {
 		feed_joint(r, track, c, row, end, closes, joint);
 		return true;
@@ -2785,22 +2785,14 @@ static uint16_t why_missing(const struct replay *r, const struct track *t)
  * known. */
 static void replay_see(struct replay *r, const struct pm_chunk *c)
 {
-	size_t seen = 0;
-
 	r->chunk++;
+	r->unseen = r->n_live;
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		struct group_feeds *f = replay_read(r, &c->group[i]);
 
-		for (uint32_t k = 0; f && k < f->n; k++) {
-			struct track *t = &r->track[f->feed[k].track];
-
-			if (!replay_takes(r, f, t))
-				continue;
-			seen += t->seen != r->chunk;
-			t->seen = r->chunk;
-		}
+		for (uint32_t k = 0; f && k < f->n; k++)
+			replay_sees(r, f, &r->track[f->feed[k].track]);
 	}
-	r->unseen = r->n_live - seen;
 	for (size_t i = 0; i < r->n_live && r->unseen; i++) {
 		struct track *t = &r->track[r->live[i]];
 
@@ -2917,7 +2909,7 @@ static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uin
 		struct column c;
 
 		if ((r->joints.n && joints_own(&r->joints, x->track) != joint) ||
-		    !replay_takes(r, f, &r->track[x->track]))
+		    !replay_sees(r, f, &r->track[x->track]))
 			continue;
 		c = column_in(r, chunk, i, g, x);
 		if (r->slice.each)
@@ -3762,7 +3754,7 @@ uint16_t replay_never_known(const struct replay *r, size_t track)
 
 const struct count *replay_counts(const struct replay *r, size_t track)
 {
-	return r->counts ? r->counts + track * r->rows : NULL;
+	return counts_of(r, track);
 }
 
 int replay_settle(struct replay *r)
