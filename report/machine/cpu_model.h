@@ -94,12 +94,6 @@ bool cpu_identify(const struct pm_model *m, struct cpu_identity *id);
 /* Text for a value of pkg_cst_config_control[3:0]; NULL if it is not known. */
 const char *cpu_limit_name(enum cpu_limits limits, unsigned value);
 
-/* What a raw event of a PMU of cores counts of the second-level cache. */
-enum cpu_l2 { CPU_L2_NONE, CPU_L2_REFS, CPU_L2_HITS };
-enum cpu_l2 cpu_l2_event(const struct cpu_identity *id, const char *pmu, uint64_t config);
-/* Appends the events that count both, as -e of pmrec takes them; nothing for a model whose events are not known. */
-void cpu_l2_option(const struct cpu_identity *id, struct buf *out);
-
 /* Registers of a cpuid leaf: eax ebx ecx edx; cpu PM_NONE: any. False if it was not recorded. */
 bool cpu_leaf(const struct pm_model *m, uint32_t leaf, uint32_t subleaf, uint32_t cpu, uint32_t reg[static 4]);
 /* A one-time register ("platform_info"), by the latest reading: of a package, or of one of its CPUs, or of the

@@ -368,9 +368,6 @@ uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *f
 
 #define OWN_RULE UINT8_MAX
 
-/* Events whose codes depend on the model. */
-#define L2_EVENTS "l2/"
-
 static const struct {
 	const char *name, *counter;
 	enum input_op op;
@@ -401,8 +398,6 @@ static const struct {
 #undef TIMES
 	{ "msr.mperf.seconds", "msr.mperf", INPUT_OVER, 0, 0, 0, OWN_RULE, "base_hz" },
 	{ "throttle.core.worst", "throttle.core", INPUT_RULE, 0, 0, 0, PM_AGG_MAX, NULL },
-	{ "l2.refs", L2_EVENTS "refs", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
-	{ "l2.hits", L2_EVENTS "hits", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
 	{ "reading.us", "msr.tsc", INPUT_SPAN, 0, 0, 0, PM_AGG_MAX, NULL },
 	{ "reading.time", "msr.tsc", INPUT_WALL, 0, 0, 0, PM_AGG_MAX, NULL },
 	{ "cpu.apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "apic_id" },
@@ -426,40 +421,6 @@ static const char *bind_field(const char *name, struct input_more *in)
 		return fields[i].counter;
 	}
 	return NULL;
-}
-
-/* One for each PMU; they count on different CPUs. */
-static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t *found, uint32_t max)
-{
-	struct cpu_identity id;
-	uint32_t n = 0;
-
-	if (!cpu_identify(m, &id))
-		return 0;
-	for (uint32_t i = 0; i < m->n_counters && n < max; i++) {
-		const struct pm_counter *c = &m->counter[i];
-		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
-		bool twice = false;
-
-		if (strcmp(c->source, "perf") || cpu_l2_event(&id, pmu, bind_attr(m, c, 8, 8)) != what)
-			continue;
-		for (uint32_t k = 0; k < n && !twice; k++) {
-			const struct pm_map *attrs = &pm_model_counter(m, found[k])->attrs;
-
-			twice = !strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), pmu);
-		}
-		if (!twice)
-			found[n++] = c->id;
-	}
-	return n;
-}
-
-/* The counters of what bind_field() says, as bind_counters() gives them. */
-static uint32_t bind_made_of(const struct bind_index *x, const char *counter, uint32_t *found, uint32_t max)
-{
-	if (!strncmp(counter, L2_EVENTS, strlen(L2_EVENTS)))
-		return l2_counters(x->model, strstr(counter, "hits") ? CPU_L2_HITS : CPU_L2_REFS, found, max);
-	return bind_counters(x, counter, found, max);
 }
 
 double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i)
@@ -642,7 +603,7 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 		field = (struct input_more){ 0 };
 		reg = bind_field(in[i].name, &field);
 		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
-						   bind_made_of(b->index, reg ? reg : in[i].name, &found, 1) != 0) {
+						   bind_counters(b->index, reg ? reg : in[i].name, &found, 1) != 0) {
 			if (in[i].aspect == EXPR_LITERAL || !field.fact ||
 			    (bind_literal(p, field.fact, &v) && !v.reason))
 				continue;
@@ -1856,7 +1817,7 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		in->more->fixed = x->options->tj_max;
 	in->n_counters = x->pmu && !reg && !strchr(name, '/') ? counters_of_kind(x, name) : 0;
 	if (!in->n_counters)
-		in->n_counters = bind_made_of(x->b->index, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
+		in->n_counters = bind_counters(x->b->index, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
 	stand_in(x, in, reg ? reg : name);
 	if (!in->n_counters && !reg)
 		in->n_counters = bind_meant(x->b->index, x->options->events, name, x->found, BIND_MAX_COUNTERS);

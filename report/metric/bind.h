@@ -59,7 +59,7 @@ struct input_more {
 	bool own_rule;                /* the counter's instead */
 	uint8_t op;                   /* input_op */
 	uint8_t hi, lo;               /* the bits of a field */
-	uint8_t valid;     /* bit that has to be set for the field to count; 0: none */
+	uint8_t valid;                /* bit that has to be set for the field to count; 0: none */
 };
 
 /* One number that formulas ask for; formulas that ask for the same share it. The binding owns what it points to. */

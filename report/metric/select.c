@@ -8,7 +8,6 @@
 #include "common/memory.h"
 #include "common/names.h"
 #include "common/options.h"
-#include "report/machine/cpu_model.h"
 
 void selection_release(struct selection *s)
 {
@@ -137,25 +136,6 @@ static bool is_passed_over(const char *word, bool head, const struct bound_metri
 	return (head && is_by_head(word, m)) || (m->foreign && m->absent);
 }
 
-/* Some events are not recorded by default, and their codes depend on the model. */
-static void note_need(const char *word, const struct metric *row, const char *lacks, const struct pm_model *m,
-		      struct buf *notes)
-{
-	struct cpu_identity id;
-	size_t before;
-
-	buf_printf(notes, "'%s' needs '%s'%s, which this recording does not have", word, lacks,
-		   row->otherwise && strchr(lacks, '/') ? " or another PMU's event for the same" : "");
-	before = notes->len;
-	if (!strncmp(lacks, "l2.", 3) && cpu_identify(m, &id)) {
-		buf_addstr(notes, ": record with -e ");
-		cpu_l2_option(&id, notes);
-		if (notes->len == before + strlen(": record with -e "))
-			notes->len = before;
-	}
-	buf_addch(notes, '\n');
-}
-
 /* Notes what metrics of that name lack in this recording. True if there is any. */
 static bool note_rows(const char *word, const struct metric *row, size_t n, const struct binding *b,
 		      const struct places *p, struct buf *notes)
@@ -175,7 +155,8 @@ static bool note_rows(const char *word, const struct metric *row, size_t n, cons
 		lacks = bind_missing(b, p, m, &scratch);
 		known = !member || lacks;
 		if (notes && lacks)
-			note_need(word, m, lacks, p->model, notes);
+			buf_printf(notes, "'%s' needs '%s'%s, which this recording does not have\n", word, lacks,
+				   m->otherwise && strchr(lacks, '/') ? " or another PMU's event for the same" : "");
 	}
 	return known;
 }

@@ -25,8 +25,6 @@ static const char *const perf_events[] = {
 	"cstate_pkg/c6-residency/", "cstate_pkg/c7-residency/", "cstate_pkg/c8-residency/",
 	"cstate_pkg/c9-residency/", "cstate_pkg/c10-residency/", "power/energy-pkg/", "power/energy-cores/",
 	"cpu/event=0x24,umask=0xff/", "cpu/event=0x24,umask=0xdf/", "cpu/event=0x24,umask=0x5f/",
-	"cpu/event=0x24,umask=0xbf/", "cpu_core/event=0x24,umask=0xff/", "cpu_core/event=0x24,umask=0xdf/",
-	"cpu_core/event=0x24,umask=0x5f/", "cpu_atom/event=0x24,umask=0xff/", "cpu_atom/event=0x24,umask=0xbf/",
 	"power/energy-gpu/", "power/energy-ram/", "power/energy-psys/", "power_core/energy-core/",
 	"cpu-clock", "cycles-t", "cycles-ct", "tx-start", "el-start", "msr/aperf/", "slots",
 	"topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound", "topdown-heavy-ops",
@@ -92,8 +90,7 @@ static bool is_known(const char *name)
 {
 	/* What report/metric/bind.c makes of a counter is known with it. */
 	static const char *const made[] = { ".readout", ".celsius", ".joules", ".seconds", ".in_c6", ".worst" };
-	static const char *const alone[] = { "reading.time",  "reading.us", "cpu.apic_id",
-					     "cpu.x2apic_id", "l2.refs",    "l2.hits" };
+	static const char *const alone[] = { "reading.time", "reading.us", "cpu.apic_id", "cpu.x2apic_id" };
 	size_t len = strlen(name);
 	char counter[64];
 
