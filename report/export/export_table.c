@@ -18,11 +18,6 @@
 /* In turbostat's order. */
 enum topology_column { BY_PACKAGE, BY_DIE, BY_L3, BY_NODE, BY_MODULE, BY_CORE, BY_CPU, BY_NAME, TOPOLOGY_COLUMNS };
 
-/* A piece of table_data.text. */
-struct text {
-	size_t at, len;
-};
-
 struct table_data {
 	const struct sheet *sheet;
 	uint32_t *row; /* rows of the sheet that are printed */
@@ -37,10 +32,9 @@ struct table_data {
 	double *rank, *among;           /* to find it: by place in row[]; values of a column */
 	const struct sheet_cell **cell; /* row by row; NULL: empty */
 	bool topology[TOPOLOGY_COLUMNS];
-	struct buf text;   /* heads and names, made when the shape is known: the model may go before the rows */
-	struct text *head; /* by place in column[] */
-	struct text *name; /* by place in row[] */
-	unsigned *width;   /* time, run, topology columns, then metrics */
+	/* By place in column[] and in row[], made when the shape is known: the model may go before the rows. */
+	struct pieces head, name;
+	unsigned *width; /* time, run, topology columns, then metrics */
 	bool sized;
 	uint32_t since_heads; /* intervals */
 	bool heads_due;
@@ -74,9 +68,8 @@ static void table_forget(struct table_data *t)
 	free(t->times);
 	free(t->cell);
 	free(t->width);
-	free(t->head);
-	free(t->name);
-	buf_release(&t->text);
+	pieces_release(&t->head);
+	pieces_release(&t->name);
 	*t = (struct table_data){ .named = t->named, .decoded = t->decoded };
 }
 
@@ -304,26 +297,22 @@ static void keep_texts(struct table_data *t, bool tabs)
 	const struct sheet *s = t->sheet;
 	SCOPED(scoped_free) const struct bound_metric **sorted = memory_new(t->n_columns, sizeof(*sorted));
 
-	t->head = memory_new(t->n_columns, sizeof(*t->head));
-	t->name = memory_new(t->n_rows, sizeof(*t->name));
 	for (uint32_t c = 0; c < t->n_columns; c++)
 		sorted[c] = s->column[t->column[c]].metric;
 	qsort(sorted, t->n_columns, sizeof(*sorted), by_display);
 	for (uint32_t c = 0; c < t->n_columns; c++) {
 		const struct bound_metric *m = s->column[t->column[c]].metric;
 
-		t->head[c].at = t->text.len;
-		put_head_text(&t->text, m, !tabs && is_named(m, sorted, t->n_columns) ? m->name : m->display, tabs);
-		t->head[c].len = t->text.len - t->head[c].at;
+		put_head_text(&t->head.text, m, !tabs && is_named(m, sorted, t->n_columns) ? m->name : m->display,
+			      tabs);
+		piece_end(&t->head);
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++) {
 		const char *name = places_name(s->places, &s->row[t->row[r]].place);
 
-		t->name[r].at = t->text.len;
-		text_escape(&t->text, name, strlen(name));
-		t->name[r].len = t->text.len - t->name[r].at;
+		text_escape(&t->name.text, name, strlen(name));
+		piece_end(&t->name);
 	}
-	memory_whole(&t->text);
 }
 
 /* turbostat's system configuration header, for recordings with processor registers. */
@@ -589,7 +578,8 @@ static size_t topology_text(const struct table_data *t, uint32_t r, enum topolog
 		p->cluster, p->core, p->cpu,   p->kind == PM_CLUSTER ? p->cluster : p->cache,
 	};
 	bool numbered = c < BY_NAME || p->kind == PM_CLUSTER || p->kind == PM_CACHE;
-	size_t len = t->name[r].len;
+	const uint8_t *name;
+	size_t len;
 
 	if (p->kind == PM_SYSTEM || (numbered && number[c] == PM_NONE)) {
 		out[0] = '-';
@@ -597,9 +587,10 @@ static size_t topology_text(const struct table_data *t, uint32_t r, enum topolog
 	}
 	if (numbered)
 		return number_u64(out, number[c]);
+	name = piece_at(&t->name, r, &len);
 	len = len < CELL_MAX ? len : CELL_MAX;
 	if (len)
-		memcpy(out, t->text.data + t->name[r].at, len);
+		memcpy(out, name, len);
 	return len;
 }
 
@@ -628,8 +619,12 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 	t->utc = !x->config.time && n && interval->wall_ns > 0;
 	t->width[WIDTH_TIME] = 4;
 	t->width[WIDTH_RUN] = 3;
-	for (uint32_t c = 0; c < t->n_columns; c++)
-		widen(&t->width[WIDTH_METRICS + c], t->head[c].len);
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		size_t len;
+
+		piece_at(&t->head, c, &len);
+		widen(&t->width[WIDTH_METRICS + c], len);
+	}
 	for (size_t k = 0; k < n; k++) {
 		widen(&t->width[WIDTH_TIME], time_of_day(x, &interval[k], text));
 		for (uint32_t r = 0; r < t->n_rows; r++)
@@ -722,9 +717,12 @@ static void put_legend(struct exporter *x)
 
 static void put_head(struct exporter *x, struct table_data *t, bool *first, uint32_t c)
 {
-	if (t->text.data[t->head[c].at] == '~' && !table_has_tabs(x) && !x->config.list)
+	size_t len;
+	const char *text = (const char *)piece_at(&t->head, c, &len);
+
+	if (len && text[0] == '~' && !table_has_tabs(x) && !x->config.list)
 		x->marks |= ESTIMATED;
-	put(x, first, (const char *)t->text.data + t->head[c].at, t->head[c].len, t->width[WIDTH_METRICS + c]);
+	put(x, first, text, len, t->width[WIDTH_METRICS + c]);
 }
 
 static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, uint32_t to)

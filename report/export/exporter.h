@@ -1,5 +1,5 @@
 /*
- * Output formats: sinks that write a sheet as text. One export_X.c each, and one row in exporters[] (exporters.c).
+ * Output formats: sinks that write a sheet as text. One export_X.c each, and one row in exporters[] (exporter.c).
  */
 #pragma once
 
@@ -72,7 +72,6 @@ struct exporter {
 
 /* Formats by name; ends with NULL; the first is the default. */
 extern const struct sink_ops *const exporters[];
-const struct sink_ops *exporter_find(const char *name);
 
 /* Writes nothing yet, and borrows what the configuration points to. */
 void exporter_init(struct exporter *x, const struct sink_ops *ops, const struct export_config *config);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
-#include "report/export/exporter.h"
+#include "tests/unit/lib/formats.h"
 
 static uint64_t power(uint32_t n)
 {

@@ -3,7 +3,7 @@
 
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/churn.h"
-#include "report/export/exporter.h"
+#include "tests/unit/lib/formats.h"
 #include "report/pipeline/pipeline.h"
 #include "tests/unit/lib/input_memory.h"
 #include "tests/unit/lib/test.h"
