@@ -41,62 +41,55 @@ struct server {
 /* What the sources read and ordinary users may not: a '*' stands for one part of a path. */
 static const struct {
 	const char *pattern;
+	unsigned below; /* how many parts more there may be */
 	bool write;
 } allowed[] = {
-	{ "/dev/cpu/*/msr", false },
-	{ "/dev/cpu/*/cpuid", false },
-	{ "/dev/cpu_dma_latency", false },
-	{ "/proc/*/task", false },
-	{ "/proc/*/stat", false },
-	{ "/proc/*/comm", false },
-	{ "/proc/*/cgroup", false },
-	{ "/proc/*/task/*/stat", false },
-	{ "/proc/*/task/*/comm", false },
-	{ "/proc/interrupts", false },
-	{ "/proc/schedstat", false },
-	{ "/proc/softirqs", false },
-	{ "/proc/sys/kernel/*", false },
-	{ "/proc/vmstat", false },
-	{ "/proc/pressure/*", false },
-	{ "/sys/bus/event_source/devices/cpu/freeze_on_smi", true },
-	{ "/sys/bus/event_source/devices/*/*", false },
-	{ "/sys/bus/event_source/devices/*/*/*", false },
-	{ "/sys/bus/pci/devices/*/config", false },
-	{ "/sys/class/dmi/id/*", false },
-	{ "/sys/class/hwmon/*", false },
-	{ "/sys/class/hwmon/*/*", false },
-	{ "/sys/class/intel_pmt/*", false },
-	{ "/sys/class/intel_pmt/*/*", false },
-	{ "/sys/class/powercap/*", false },
-	{ "/sys/class/powercap/*/*", false },
-	{ "/sys/class/thermal/*/*", false },
-	{ "/sys/devices/system/cpu/*", false },
-	{ "/sys/devices/system/cpu/*/*", false },
-	{ "/sys/devices/system/cpu/*/*/*", false },
-	{ "/sys/devices/system/cpu/*/*/*/*", false },
-	{ "/sys/firmware/acpi/tables", false },
-	{ "/sys/firmware/acpi/tables/NFIT", false },
-	{ "/sys/fs/resctrl", false },
-	{ "/sys/fs/resctrl/*", false },
-	{ "/sys/fs/resctrl/*/*", false },
-	{ "/sys/fs/resctrl/*/*/*", false },
-	{ "/sys/fs/resctrl/*/*/*/*", false },
-	{ "/sys/fs/resctrl/*/*/*/*/*", false },
-	{ "/sys/fs/resctrl/*/*/*/*/*/*", false },
-	{ "/sys/kernel/btf/vmlinux", false },
-	{ "/sys/kernel/debug/pmc_core/slp_s0_residency_usec", false },
-	{ "/sys/kernel/debug/tracing/events", false },
-	{ "/sys/kernel/debug/tracing/events/*", false },
-	{ "/sys/kernel/debug/tracing/events/*/*", false },
-	{ "/sys/kernel/debug/tracing/events/*/*/format", false },
-	{ "/sys/kernel/debug/tracing/events/*/*/id", false },
-	{ "/sys/kernel/tracing/events", false },
-	{ "/sys/kernel/tracing/events/*", false },
-	{ "/sys/kernel/tracing/events/*/*", false },
-	{ "/sys/kernel/tracing/events/*/*/format", false },
-	{ "/sys/kernel/tracing/events/*/*/id", false },
-	{ "/sys/kernel/security/lockdown", false },
+	{ "/dev/cpu/*/msr" },
+	{ "/dev/cpu/*/cpuid" },
+	{ "/dev/cpu_dma_latency" },
+	{ "/proc/*/task" },
+	{ "/proc/*/stat" },
+	{ "/proc/*/comm" },
+	{ "/proc/*/cgroup" },
+	{ "/proc/*/task/*/stat" },
+	{ "/proc/*/task/*/comm" },
+	{ "/proc/interrupts" },
+	{ "/proc/schedstat" },
+	{ "/proc/softirqs" },
+	{ "/proc/sys/kernel/*" },
+	{ "/proc/vmstat" },
+	{ "/proc/pressure/*" },
+	{ "/sys/bus/event_source/devices/cpu/freeze_on_smi", 0, .write = true },
+	{ "/sys/bus/event_source/devices/*/*", 1 },
+	{ "/sys/bus/pci/devices/*/config" },
+	{ "/sys/class/dmi/id/*" },
+	{ "/sys/class/hwmon/*", 1 },
+	{ "/sys/class/intel_pmt/*", 1 },
+	{ "/sys/class/powercap/*", 1 },
+	{ "/sys/class/thermal/*/*" },
+	{ "/sys/devices/system/cpu/*", 3 },
+	{ "/sys/firmware/acpi/tables" },
+	{ "/sys/firmware/acpi/tables/NFIT" },
+	{ "/sys/fs/resctrl", 6 },
+	{ "/sys/kernel/btf/vmlinux" },
+	{ "/sys/kernel/debug/pmc_core/slp_s0_residency_usec" },
+	{ "/sys/kernel/debug/tracing/events", 2 },
+	{ "/sys/kernel/debug/tracing/events/*/*/format" },
+	{ "/sys/kernel/debug/tracing/events/*/*/id" },
+	{ "/sys/kernel/tracing/events", 2 },
+	{ "/sys/kernel/tracing/events/*/*/format" },
+	{ "/sys/kernel/tracing/events/*/*/id" },
+	{ "/sys/kernel/security/lockdown" },
 };
+
+static unsigned parts_of(const char *path)
+{
+	unsigned n = 0;
+
+	while ((path = strchr(path, '/')))
+		n += *path++ == '/';
+	return n;
+}
 
 static bool is_allowed(const char *path, int flags)
 {
@@ -106,7 +99,9 @@ static bool is_allowed(const char *path, int flags)
 	    strstr(path, "/.") || strstr(path, "//"))
 		return false;
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-		if (!fnmatch(allowed[i].pattern, path, FNM_PATHNAME) && (access == O_RDONLY || allowed[i].write))
+		if (!fnmatch(allowed[i].pattern, path, FNM_PATHNAME | FNM_LEADING_DIR) &&
+		    parts_of(path) <= parts_of(allowed[i].pattern) + allowed[i].below &&
+		    (access == O_RDONLY || allowed[i].write))
 			return true;
 	return false;
 }

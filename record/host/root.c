@@ -168,14 +168,20 @@ static int vopen(const struct root *r, int flags, const char *format, va_list ap
 	return fd;
 }
 
+/* Opens the path that `format` and the arguments behind it make. */
+#define OPEN(fd, r, flags, format) \
+	do { \
+		va_list ap; \
+		va_start(ap, format); \
+		(fd) = vopen(r, flags, format, ap); \
+		va_end(ap); \
+	} while (0)
+
 int root_open(const struct root *r, const char *format, ...)
 {
-	va_list ap;
 	int fd;
 
-	va_start(ap, format);
-	fd = vopen(r, O_RDONLY, format, ap);
-	va_end(ap);
+	OPEN(fd, r, O_RDONLY, format);
 	return fd;
 }
 
@@ -184,14 +190,13 @@ int root_open_write(const struct root *r, const char *path)
 	return open_path(r, path, O_WRONLY);
 }
 
-static ssize_t vread(const struct root *r, struct buf *out, size_t max, const char *format, va_list ap)
+/* The whole of a file that was opened, or could not be. */
+static ssize_t read_all(int fd, struct buf *out, size_t max)
 {
 	char part[4096];
-	SCOPED(fd_close) int fd = -1;
 	ssize_t n;
 
 	buf_clear(out);
-	fd = vopen(r, O_RDONLY, format, ap);
 	if (fd < 0)
 		return fd;
 	for (;;) {
@@ -210,41 +215,27 @@ static ssize_t vread(const struct root *r, struct buf *out, size_t max, const ch
 
 ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
 {
-	va_list ap;
-	ssize_t n;
-
-	va_start(ap, format);
-	n = vread(r, out, max, format, ap);
-	va_end(ap);
-	return n;
-}
-
-static ssize_t read_some(int fd, char *line, size_t size)
-{
-	ssize_t n;
-
-	do {
-		n = read(fd, line, size);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
-static int vline(const struct root *r, char *line, size_t size, const char *format, va_list ap)
-{
 	SCOPED(fd_close) int fd = -1;
+
+	OPEN(fd, r, O_RDONLY, format);
+	return read_all(fd, out, max);
+}
+
+/* Its first line. */
+static int read_line(int fd, char *line, size_t size)
+{
 	size_t len;
 	ssize_t n;
 
 	line[0] = '\0';
-	fd = vopen(r, O_RDONLY, format, ap);
 	if (fd < 0)
 		return fd;
-	n = read_some(fd, line, size - 1);
-	if (n < 0) {
-		line[0] = '\0';
-		return (int)n;
-	}
-	line[n] = '\0';
+	do {
+		n = read(fd, line, size - 1);
+	} while (n < 0 && errno == EINTR);
+	line[n > 0 ? n : 0] = '\0';
+	if (n < 0)
+		return -errno;
 	len = strcspn(line, "\n");
 	while (len > 0 && isspace((unsigned char)line[len - 1]))
 		len--;
@@ -254,36 +245,31 @@ static int vline(const struct root *r, char *line, size_t size, const char *form
 
 int root_line(const struct root *r, char *line, size_t size, const char *format, ...)
 {
-	va_list ap;
-	int err;
+	SCOPED(fd_close) int fd = -1;
 
-	va_start(ap, format);
-	err = vline(r, line, size, format, ap);
-	va_end(ap);
-	return err;
+	OPEN(fd, r, O_RDONLY, format);
+	return read_line(fd, line, size);
 }
 
 int root_u64(const struct root *r, uint64_t *value, const char *format, ...)
 {
+	SCOPED(fd_close) int fd = -1;
 	char line[32];
-	va_list ap;
 	int err;
 
-	va_start(ap, format);
-	err = vline(r, line, sizeof(line), format, ap);
-	va_end(ap);
+	OPEN(fd, r, O_RDONLY, format);
+	err = read_line(fd, line, sizeof(line));
 	return err ? err : parse_u64(line, value);
 }
 
 int root_cpulist(const struct root *r, struct cpulist *list, const char *format, ...)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	va_list ap;
+	SCOPED(fd_close) int fd = -1;
 	ssize_t n;
 
-	va_start(ap, format);
-	n = vread(r, &text, CPULIST_TEXT_MAX, format, ap);
-	va_end(ap);
+	OPEN(fd, r, O_RDONLY, format);
+	n = read_all(fd, &text, CPULIST_TEXT_MAX);
 	return n < 0 ? (int)n : cpulist_parse(list, buf_str(&text), false, NULL);
 }
 
@@ -323,11 +309,8 @@ int root_online(const struct root *r, struct cpulist *list)
 bool root_exists(const struct root *r, const char *format, ...)
 {
 	SCOPED(fd_close) int fd = -1;
-	va_list ap;
 
-	va_start(ap, format);
-	fd = vopen(r, O_PATH, format, ap);
-	va_end(ap);
+	OPEN(fd, r, O_PATH, format);
 	return fd >= 0;
 }
 
@@ -366,14 +349,11 @@ static int list_names(DIR *dir, char ***names)
 
 int root_list(const struct root *r, char ***names, const char *format, ...)
 {
-	va_list ap;
 	DIR *dir;
 	int fd, n;
 
 	*names = NULL;
-	va_start(ap, format);
-	fd = vopen(r, O_RDONLY | O_DIRECTORY, format, ap);
-	va_end(ap);
+	OPEN(fd, r, O_RDONLY | O_DIRECTORY, format);
 	if (fd < 0)
 		return fd;
 	dir = fdopendir(fd);
@@ -399,12 +379,9 @@ int root_link_name(const struct root *r, char *name, size_t size, const char *fo
 {
 	char target[PATH_MAX], *last;
 	SCOPED(fd_close) int fd = -1;
-	va_list ap;
 	ssize_t n;
 
-	va_start(ap, format);
-	fd = vopen(r, O_PATH | O_NOFOLLOW, format, ap);
-	va_end(ap);
+	OPEN(fd, r, O_PATH | O_NOFOLLOW, format);
 	if (fd < 0)
 		return fd;
 	n = readlinkat(fd, "", target, sizeof(target) - 1);
