@@ -135,28 +135,14 @@ static void serve(int socket, const struct caller_rules *rules)
 
 int caller_start(const struct caller_rules *rules)
 {
-	int end[2], err = message_pair(end);
-	sigset_t all, before;
+	int end;
+	pid_t pid = message_fork(&caller, &end);
 
-	if (err)
-		return err;
-	/* The recorder decides about signals from the terminal. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	caller.pid = fork();
-	if (caller.pid == 0) {
-		close(end[0]);
+	if (!pid) {
 		opener_forget();
-		serve(end[1], rules);
+		serve(end, rules);
 	}
-	err = caller.pid < 0 ? -errno : 0;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(end[1]);
-	if (err)
-		close(end[0]);
-	else
-		caller.socket = end[0];
-	return err;
+	return pid < 0 ? pid : 0;
 }
 
 /* ---- the recorder's ---- */

@@ -20,9 +20,32 @@ union control {
 	struct cmsghdr align;
 };
 
-int message_pair(int end[static 2])
+pid_t message_fork(struct message_peer *p, int *end)
 {
-	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) ? -errno : 0;
+	sigset_t all, before;
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (pid < 0)
+		pid = -errno;
+	*end = ends[1];
+	if (pid)
+		close(ends[1]);
+	if (pid <= 0)
+		close(ends[0]);
+	if (!pid)
+		return 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid > 0) {
+		p->pid = pid;
+		p->socket = ends[0];
+	}
+	return pid;
 }
 
 int message_send(int socket, const void *data, size_t len, const struct message_fds *fds)

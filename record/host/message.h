@@ -12,8 +12,6 @@ struct message_fds {
 	unsigned n;
 };
 
-/* The two ends of a socket that keeps message boundaries; close-on-exec. 0 or -errno. */
-int message_pair(int end[static 2]);
 /* 0 or -errno. The sender keeps its descriptors. */
 int message_send(int socket, const void *data, size_t len, const struct message_fds *fds);
 /* The length, 0 if the other side has closed, or -errno. The receiver owns the descriptors; fds may be NULL. */
@@ -31,6 +29,9 @@ struct message_peer {
 		.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1 \
 	}
 
+/* Forks it. In the new process 0, and its end of a socket that keeps message boundaries; all signals are blocked
+ * there, because who asks decides about those from the terminal. Else its number, or -errno. */
+pid_t message_fork(struct message_peer *p, int *end);
 /* Sends a question, and puts the answer, which is as long, in its place. From any thread. 0 or -errno; -EPERM without
  * a process, or if it has ended. */
 int message_ask(struct message_peer *p, void *data, size_t len, const struct message_fds *fds,

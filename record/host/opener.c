@@ -5,7 +5,6 @@
 #include <fnmatch.h>
 #include <linux/magic.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -377,7 +376,7 @@ void opener_serve(int socket, pid_t client, bool elevated)
 	prctl(PR_SET_NAME, "pmrec/open");
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (!r || privileges_raise())
+	if (!r || privileges_effective(true))
 		_exit(1);
 	/* Before Linux 5.11, the maps of BPF that it makes count as locked memory. */
 	(void)setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
@@ -407,35 +406,21 @@ static uint64_t capabilities; /* of this process at its start */
 int opener_start(bool wanted)
 {
 	bool elevated = privileges_elevated();
-	pid_t client = getpid();
-	int end[2], err = 0;
-	sigset_t all, before;
+	pid_t client = getpid(), pid;
+	int end;
 
 	capabilities = privileges_permitted();
 	/* Whoever could attach to this process would have its opener. */
 	if (elevated)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (wanted && capabilities) {
-		err = message_pair(end);
-		if (err)
-			return err;
-		/* The recorder decides about signals from the terminal. */
-		sigfillset(&all);
-		sigprocmask(SIG_SETMASK, &all, &before);
-		opener.pid = fork();
-		if (!opener.pid)
-			opener_serve(end[1], client, elevated);
-		sigprocmask(SIG_SETMASK, &before, NULL);
-		err = opener.pid < 0 ? -errno : 0;
-		close(end[1]);
-		if (err)
-			close(end[0]);
-		else
-			opener.socket = end[0];
+		pid = message_fork(&opener, &end);
+		if (!pid)
+			opener_serve(end, client, elevated);
+		if (pid < 0)
+			return pid;
 	}
-	if (!err)
-		err = elevated ? privileges_for_child() : privileges_lower();
-	return err;
+	return elevated ? privileges_for_child() : privileges_effective(false);
 }
 
 void opener_forget(void)
@@ -491,6 +476,15 @@ static int ask_fd(struct opener_request *r, const struct message_fds *fds)
 	return err ? err : r->result;
 }
 
+/* What is answered with a number alone. */
+static int ask(struct opener_request *r)
+{
+	struct message_fds got;
+	int err = message_ask(&opener, r, sizeof(*r), NULL, &got);
+
+	return err ? err : r->result;
+}
+
 int opener_open(const char *path, int flags)
 {
 	struct opener_request r = { .what = OPENER_OPEN, .open.flags = flags };
@@ -534,20 +528,17 @@ int opener_exits(void)
 int opener_io(pid_t pid, uint64_t bytes[static 2])
 {
 	struct opener_request r = { .what = OPENER_IO, .io.pid = pid };
-	struct message_fds got;
-	int err = message_ask(&opener, &r, sizeof(r), NULL, &got);
+	int err = ask(&r);
 
 	memcpy(bytes, r.io.bytes, sizeof(r.io.bytes));
-	return err ? err : r.result;
+	return err;
 }
 
 int opener_hurry(pid_t tid, unsigned realtime)
 {
 	struct opener_request r = { .what = OPENER_HURRY, .tid = tid, .realtime = (int32_t)realtime };
-	struct message_fds got;
-	int err = message_ask(&opener, &r, sizeof(r), NULL, &got);
 
-	return err ? err : r.result;
+	return ask(&r);
 }
 
 static int add_fd(struct message_fds *fds, int fd)

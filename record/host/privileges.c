@@ -150,8 +150,7 @@ static bool fill_effective(cap_t caps)
 	return more;
 }
 
-/* Makes effective = permitted, or empty. */
-static int set_effective(bool on)
+int privileges_effective(bool on)
 {
 	cap_t caps = cap_get_proc();
 	int err = 0;
@@ -166,16 +165,6 @@ static int set_effective(bool on)
 		err = -errno;
 	cap_free(caps);
 	return err;
-}
-
-int privileges_raise(void)
-{
-	return set_effective(true);
-}
-
-int privileges_lower(void)
-{
-	return set_effective(false);
 }
 
 static void drop(void)
@@ -205,7 +194,7 @@ bool privileges_become_caller(void)
 void privileges_become_self(bool changed)
 {
 	if (changed)
-		privileges_lower();
+		privileges_effective(false);
 }
 
 int privileges_for_child(void)
@@ -214,7 +203,7 @@ int privileges_for_child(void)
 	gid_t gid = getgid();
 
 	if (!privileges_elevated())
-		return privileges_raise(); /* the command has what the caller has */
+		return privileges_effective(true); /* the command has what the caller has */
 	if (setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return -errno;
 	drop();
@@ -237,7 +226,7 @@ static void lift_memory_limit(void)
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
 	uint64_t has = privileges_permitted();
 
-	if (has >> CAP_IPC_LOCK & 1 && has >> CAP_SYS_RESOURCE & 1 && !privileges_raise())
+	if (has >> CAP_IPC_LOCK & 1 && has >> CAP_SYS_RESOURCE & 1 && !privileges_effective(true))
 		setrlimit(RLIMIT_MEMLOCK, &none);
 }
 

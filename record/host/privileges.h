@@ -17,8 +17,7 @@ bool privileges_elevated(void);
 uint64_t privileges_permitted(void);
 
 /* Makes the calling thread's permitted capabilities effective, or none. 0 or -errno. */
-int privileges_raise(void);
-int privileges_lower(void);
+int privileges_effective(bool on);
 
 /* Around opening what the caller names: the caller's rights. Pass the result of the first to the second. */
 bool privileges_become_caller(void);

@@ -800,7 +800,6 @@ struct stay {
 	uint64_t base_ended;
 	uint64_t since_ns; /* when that was */
 	uint64_t wanted;   /* the last reading in which it was among the first */
-	bool over;         /* it leaves after this reading */
 };
 
 struct row {
@@ -844,7 +843,7 @@ static struct stay *place_for(struct stay *m, uint64_t reading)
 		if (m[i].wanted < least->wanted)
 			least = &m[i];
 	}
-	return least->wanted < reading && !least->over ? least : NULL;
+	return least->wanted < reading ? least : NULL;
 }
 
 static struct stay *admit(struct tasks *d, int table, uint32_t *number)
@@ -1033,7 +1032,6 @@ static void put_processes(struct tasks *d)
 		}
 		m->parent = t->parent;
 		memcpy(m->name, t->name, sizeof(m->name));
-		m->over = t->ended;
 		v = new_row(d, m, &t->use, t->no_io);
 		v[ENDED] = t->ended;
 		v[RSS] = t->ended ? 0 : t->rss / STEP_MEMORY;

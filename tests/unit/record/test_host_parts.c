@@ -135,7 +135,7 @@ static void rights_are_in_effect_while_wanted(void **state)
 	uint64_t all = status_of("CapPrm");
 	bool changed;
 
-	assert_int_equal(privileges_lower(), 0);
+	assert_int_equal(privileges_effective(false), 0);
 	assert_int_equal(status_of("CapEff"), 0);
 	assert_int_equal(status_of("CapPrm"), all);
 	changed = privileges_become_caller();
@@ -147,9 +147,9 @@ static void rights_are_in_effect_while_wanted(void **state)
 	assert_int_equal(status_of("CapEff"), all);
 	privileges_become_self(changed);
 	assert_int_equal(status_of("CapEff"), 0);
-	assert_int_equal(privileges_raise(), 0);
+	assert_int_equal(privileges_effective(true), 0);
 	assert_int_equal(status_of("CapEff"), all);
-	privileges_lower();
+	privileges_effective(false);
 	assert_int_equal(privileges_for_child(), 0);
 	assert_int_equal(status_of("CapEff"), all);
 }
@@ -442,7 +442,7 @@ static bool asks_the_caller(void)
 	snprintf(foreign, sizeof(foreign), "%s/other/z.pmr", dir);
 	close(caller_create(foreign, 0600));
 	/* This thread may no longer write there; who has kept the rights may, but only in the folder of the output. */
-	if (stat(foreign, &st) || caller_start(&rules) || privileges_lower() ||
+	if (stat(foreign, &st) || caller_start(&rules) || privileges_effective(false) ||
 	    caller_create(other, 0600) != -EACCES || caller_remove(foreign, st.st_dev, st.st_ino) != -EACCES ||
 	    access(foreign, F_OK))
 		return false;

@@ -14,18 +14,15 @@ static struct opener_request r;
 
 static int start(void **state)
 {
-	int end[2];
+	int end;
+	pid_t pid = message_fork(&peer, &end);
 
-	assert_int_equal(message_pair(end), 0);
-	peer.pid = fork();
 	/* So few that none may be left open. */
-	if (!peer.pid && setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 16, 16 }))
+	if (!pid && setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 16, 16 }))
 		_exit(1);
-	if (!peer.pid)
-		opener_serve(end[1], getppid(), true);
-	close(end[1]);
-	peer.socket = end[0];
-	return peer.pid < 0;
+	if (!pid)
+		opener_serve(end, getppid(), true);
+	return pid < 0;
 }
 
 static int stop(void **state)
