@@ -55,6 +55,30 @@ void ranking_offer(struct ranking_top *t, uint64_t value, void *who)
 	t->who[at] = who;
 }
 
+bool ranking_admit(struct ranking *r, struct ranking_stay *one, const struct ranking_stays *all)
+{
+	struct ranking_stay *least = NULL;
+	uint32_t there = 0;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		struct ranking_stay *s = (struct ranking_stay *)((char *)all->first + i * all->size);
+
+		if (!s->id)
+			continue;
+		there++;
+		if (!least || s->wanted < least->wanted)
+			least = s;
+	}
+	if (there >= all->most && least->wanted + all->idle > r->reading)
+		return false;
+	if (there >= all->most)
+		least->id = 0;
+	one->id = ++r->last_id;
+	one->number = one->number ? one->number : ++r->last_number;
+	one->since_ns = r->before_ns;
+	return true;
+}
+
 void ranking_begin(struct ranking *r, uint64_t reading)
 {
 	pthread_mutex_lock(&r->lock);
@@ -63,12 +87,12 @@ void ranking_begin(struct ranking *r, uint64_t reading)
 	r->page->n = 0;
 }
 
-void *ranking_add(struct ranking *r, uint32_t id)
+void *ranking_add(struct ranking *r, const struct ranking_stay *stay)
 {
 	void *row = r->page->row + r->page->n++ * r->row_size;
 
 	memset(row, 0, r->row_size);
-	((struct ranking_row *)row)->id = id;
+	((struct ranking_row *)row)->stay = *stay;
 	return row;
 }
 
@@ -136,7 +160,7 @@ static const struct ranking_row *row_at(const struct ranking *r, uint32_t i)
 static const struct ranking_row *row_of(const struct ranking *r, uint32_t id)
 {
 	for (uint32_t i = 0; i < r->taken->n; i++)
-		if (row_at(r, i)->id == id)
+		if (row_at(r, i)->stay.id == id)
 			return row_at(r, i);
 	return NULL;
 }
@@ -160,14 +184,14 @@ static int update_members(struct ranking *r, struct plan *p, uint64_t now_ns)
 		uint32_t k = 0;
 		int64_t id;
 
-		while (k < kept && r->id[k] != row->id)
+		while (k < kept && r->id[k] != row->stay.id)
 			k++;
 		if (k < kept)
 			continue;
 		id = r->instance(p, row);
 		if (id < 0)
 			return (int)id;
-		r->id[r->n] = row->id;
+		r->id[r->n] = row->stay.id;
 		r->row_instance[r->n++] = (uint32_t)id;
 	}
 	return kept != before || r->n != kept;

@@ -10,9 +10,26 @@
 
 enum { RANKING_VALUES = 16, RANKING_ROWS = 128, RANKING_TOP = 24 };
 
+/* A stay in the table, in what may be there. */
+struct ranking_stay {
+	uint32_t id;       /* never given twice; 0: it is not there */
+	uint32_t number;   /* of its instances; 0: none yet */
+	uint64_t since_ns; /* when it came */
+	uint64_t wanted;   /* the last reading in which it was among the first */
+};
+
+/* All that may be in a table: `n` stays, `size` bytes apart. */
+struct ranking_stays {
+	struct ranking_stay *first;
+	size_t size;
+	uint32_t n;
+	uint32_t most; /* in the table */
+	uint32_t idle; /* readings after which one may have to leave that was not wanted again */
+};
+
 /* What a source's own row begins with. */
 struct ranking_row {
-	uint32_t id; /* of a stay in the table: never given twice */
+	struct ranking_stay stay;
 	uint64_t v[RANKING_VALUES];
 	uint16_t status[RANKING_VALUES];
 };
@@ -29,6 +46,10 @@ struct ranking {
 	int64_t (*instance)(struct plan *p, const struct ranking_row *row);
 	struct ranking *next; /* another table of the same readings; NULL: none */
 	uint32_t own_group;   /* ranking_plan() made it */
+	/* Of the reading thread. */
+	uint64_t reading;   /* the source's number of the last one, from 1 */
+	uint64_t before_ns; /* when the one before was */
+	uint32_t last_id, last_number;
 
 	pthread_mutex_t lock;
 	struct ranking_page *late; /* owned: those that wait for the writer, by reading; guarded by the lock */
@@ -63,10 +84,13 @@ struct ranking_top {
 /* Takes `who` if its value is among the `most` largest. Values of 0 do not count; of equal ones the first does. */
 void ranking_offer(struct ranking_top *t, uint64_t value, void *who);
 
+/* Begins a stay, for which the least wanted leaves if there is no other room. False: all have to stay. */
+bool ranking_admit(struct ranking *r, struct ranking_stay *one, const struct ranking_stays *all);
+
 /* Call these around filling the page of a reading; the writer waits meanwhile. */
 void ranking_begin(struct ranking *r, uint64_t reading);
 /* A zeroed row of row_size; at most RANKING_ROWS. */
-void *ranking_add(struct ranking *r, uint32_t id);
+void *ranking_add(struct ranking *r, const struct ranking_stay *stay);
 void ranking_end(struct ranking *r);
 
 /* source_ops->tables() of a source whose data begin with their ranking. */

@@ -62,10 +62,7 @@ struct cgroup {
 	uint64_t full;             /* reading in which all files were read last; 0: none */
 	struct cgroup_use use, before;
 	/* The table's own. */
-	uint32_t member;        /* id of its stay; 0: it is not there */
-	uint32_t number;        /* of its instances; 0: none yet */
-	uint64_t wanted;        /* last reading in which it was among the first */
-	uint64_t since_ns;      /* when it came into the table */
+	struct ranking_stay stay;
 	struct cgroup_use base; /* what it had used then */
 };
 
@@ -162,6 +159,7 @@ static void drop(struct cgroup *c)
 	close_files(c, 0);
 	close(c->dir);
 	c->path[0] = '\0';
+	c->stay.id = 0;
 }
 
 static bool known(const struct cgroup_list *l, const char *path)
@@ -295,7 +293,7 @@ static void cgroup_list_rest(struct cgroup_list *l, struct cgroup *c)
 	for (int k = CGROUP_MEMORY; k < CGROUP_VALUES && fresh; k++)
 		c->before.v[k] = c->use.v[k];
 	c->full = l->reading;
-	if (!l->keep || !c->member)
+	if (!l->keep || !c->stay.id)
 		close_files(c, CGROUP_CPU_STAT + 1);
 }
 
@@ -314,7 +312,7 @@ static int cgroup_list_read(struct cgroup_list *l)
 			drop(c);
 		else if (l->reading == 1)
 			read_memory(c);
-		else if (c->member || cgroup_cpu(c) >= CGROUP_LEAST)
+		else if (c->stay.id || cgroup_cpu(c) >= CGROUP_LEAST)
 			cgroup_list_rest(l, c);
 	}
 	return l->cgroup[0].path[0] ? 0 : -ENODEV;
@@ -380,15 +378,11 @@ static const char *const cell_key[CELLS] = { "reading", "missed" };
 struct row {
 	struct ranking_row row; /* first */
 	char path[CGROUP_PATH];
-	uint32_t number;
-	uint64_t since_ns;
 };
 
 struct cgroups {
 	struct ranking ranking; /* first */
 	struct cgroup_list list;
-	uint32_t last_id, last_number;
-	uint64_t before_ns; /* of the reading before */
 };
 
 static uint64_t by_cpu(const struct cgroup *c)
@@ -417,42 +411,18 @@ static uint64_t by_io(const struct cgroup *c)
 	return v < LEAST_IO ? 0 : v;
 }
 
-/* Makes room for one more, if necessary in place of the least wanted; returns whether there is room. */
-static bool make_room(struct cgroups *d)
-{
-	struct cgroup *least = NULL;
-	uint32_t members = 0;
-
-	for (uint32_t i = 0; i < d->list.n; i++) {
-		struct cgroup *c = &d->list.cgroup[i];
-
-		if (!c->path[0] || !c->member)
-			continue;
-		members++;
-		if (!least || c->wanted < least->wanted)
-			least = c;
-	}
-	if (members < ROWS)
-		return true;
-	if (least->wanted + IDLE_LEAST > d->list.reading)
-		return false;
-	least->member = 0;
-	return true;
-}
-
 static void want(struct cgroups *d, struct cgroup *c)
 {
-	if (!c->member) {
-		if (!make_room(d))
+	const struct ranking_stays all = { &d->list.cgroup[0].stay, sizeof(*c), d->list.n, ROWS, IDLE_LEAST };
+
+	if (!c->stay.id) {
+		if (!ranking_admit(&d->ranking, &c->stay, &all))
 			return;
-		c->member = ++d->last_id;
-		c->number = c->number ? c->number : ++d->last_number;
-		c->since_ns = d->before_ns;
 		if (c->full != d->list.reading)
 			cgroup_list_rest(&d->list, c);
 		c->base = c->before;
 	}
-	c->wanted = d->list.reading;
+	c->stay.wanted = d->list.reading;
 }
 
 /* Of those that are not wanted for another reason. */
@@ -463,7 +433,7 @@ static void want_most(struct cgroups *d, uint64_t (*of)(const struct cgroup *c))
 	for (uint32_t i = d->list.whole; i < d->list.n; i++) {
 		struct cgroup *c = &d->list.cgroup[i];
 
-		if (c->path[0] && !(c->member && c->wanted == d->list.reading))
+		if (c->path[0] && !(c->stay.id && c->stay.wanted == d->list.reading))
 			ranking_offer(&top, of(c), c);
 	}
 	for (uint32_t i = 0; i < top.n; i++)
@@ -478,12 +448,10 @@ static void put_rows(struct cgroups *d)
 		const struct cgroup *c = &d->list.cgroup[i];
 		struct row *row;
 
-		if (!c->path[0] || !c->member)
+		if (!c->stay.id)
 			continue;
-		row = ranking_add(&d->ranking, c->member);
+		row = ranking_add(&d->ranking, &c->stay);
 		memcpy(row->path, c->path, sizeof(row->path));
-		row->number = c->number;
-		row->since_ns = c->since_ns;
 		/* What falls below its base is beyond 2^63: no report takes that for a count. */
 		for (int k = 0; k < CGROUP_VALUES; k++) {
 			row->row.v[k] = c->use.v[k] - (cgroup_is_level((enum cgroup_value)k) ? 0 : c->base.v[k]);
@@ -499,9 +467,10 @@ static int cgroups_read(struct unit *u, struct cells *c)
 	int err = cgroup_list_read(&d->list);
 
 	if (err || !c) {
-		d->before_ns = now;
+		d->ranking.before_ns = now;
 		return err;
 	}
+	d->ranking.reading = d->list.reading;
 	/* From its first snapshot on, a recording says which it examines. */
 	if (d->list.reading == 2)
 		want_most(d, by_all);
@@ -511,7 +480,7 @@ static int cgroups_read(struct unit *u, struct cells *c)
 	ranking_begin(&d->ranking, d->list.reading);
 	put_rows(d);
 	ranking_end(&d->ranking);
-	d->before_ns = now;
+	d->ranking.before_ns = now;
 	cells_set(c, CELL_READING, d->list.reading);
 	cells_set(c, CELL_MISSED, d->list.missed);
 	return 0;
@@ -523,11 +492,11 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *ranked)
 {
 	const struct row *row = (const struct row *)ranked;
 	struct pm_instance i = {
-		.kind = PM_CGROUP, .number = row->number, .cpu = PM_NONE, .added_ns = row->since_ns
+		.kind = PM_CGROUP, .number = ranked->stay.number, .cpu = PM_NONE, .added_ns = ranked->stay.since_ns
 	};
 	char name[32];
 
-	snprintf(name, sizeof(name), "cgroup-%u", row->number);
+	snprintf(name, sizeof(name), "cgroup-%u", ranked->stay.number);
 	if (plan_may_name(p->options, PM_INSTANCE_CGROUP))
 		plan_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(row->path));
 	else
@@ -564,8 +533,8 @@ static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 				    pm_remark(PM_REMARK_CGROUPS));
 	/* Those of -G have the first numbers. */
 	for (uint32_t i = 0; i < p->model->n_instances; i++)
-		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->last_number)
-			d->last_number = p->model->instance[i].number;
+		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->ranking.last_number)
+			d->ranking.last_number = p->model->instance[i].number;
 	/* Most machines that have none now will have none later. */
 	ranking_plan(&d->ranking, p, cell_key, CELLS, d->list.n == d->list.whole);
 	return 0;

@@ -42,13 +42,15 @@ struct task {
 	uint64_t children;           /* us: what those that have ended and were waited for had used */
 	uint64_t rss;                /* bytes */
 	uint32_t threads;
-	uint32_t member; /* the table's own: its place there + 1 */
-	uint32_t number; /* likewise: the number of its pseudonym; 0: none yet */
-	int fd;          /* of its stat; -1: opened for each reading */
-	int run_fd;      /* of its schedstat; -1: not looked at */
-	uint64_t ran;    /* ns that its one thread had run by then; 0: not known */
-	uint16_t no_io;  /* pm_reason why `bytes` are not known */
-	bool ended;      /* since the previous reading; `use` is what is known of its end */
+	/* The table's own. */
+	struct ranking_stay stay;
+	struct task_use base;  /* what it had used when it came there */
+	char shown[TASK_NAME]; /* its name there; "": it has just come */
+	int fd;                /* of its stat; -1: opened for each reading */
+	int run_fd;            /* of its schedstat; -1: not looked at */
+	uint64_t ran;          /* ns that its one thread had run by then; 0: not known */
+	uint16_t no_io;        /* pm_reason why `bytes` are not known */
+	bool ended;            /* since the previous reading; `use` is what is known of its end */
 
 	uint64_t exits; /* us used by its threads that have ended since */
 	/* Of the list of threads. */
@@ -68,8 +70,9 @@ struct task_brief {
 	struct task_use use, before;  /* of all so far, and of those up to the previous reading */
 	uint64_t ended, ended_before; /* how many */
 	uint64_t since;               /* reading in which one ended last; 0: the place is free */
-	uint32_t member;              /* as above */
-	uint32_t number;
+	struct ranking_stay stay;     /* the table's own, and what had been used when it came there */
+	struct task_use base;
+	uint64_t base_ended;
 };
 
 struct thread_list;
@@ -256,7 +259,7 @@ static bool stood_still(struct task_list *l, struct task *t)
 	if (t->threads != 1 || l->root->emulated || (t->run_fd < 0 && l->n_files >= l->files_most))
 		return false;
 	t->ran = read_file(l, t, "schedstat", &t->run_fd, text, sizeof(text)) ? 0 : strtoull(text, NULL, 10);
-	return t->ran && t->ran == before && !t->member && ((uint64_t)t->pid + l->reading) % STILL_MOST;
+	return t->ran && t->ran == before && !t->stay.id && ((uint64_t)t->pid + l->reading) % STILL_MOST;
 }
 
 static int read_task(struct task_list *l, struct task *t)
@@ -312,7 +315,7 @@ static struct task_brief *brief_for(struct task_list *l, const struct task_exit 
 			oldest = b;
 	}
 	/* One that is in the table must be released there first. */
-	if (oldest->member || oldest->since == l->reading)
+	if (oldest->stay.id || oldest->since == l->reading)
 		return NULL;
 	*oldest = (struct task_brief){ .parent = number };
 	memcpy(oldest->name, x->name, sizeof(oldest->name));
@@ -481,9 +484,9 @@ enum { THREADS_MOST = 16384, THREAD_FILES = 4096 };
 
 struct thread {
 	pid_t pid, tid;
-	int fd;               /* of its schedstat; -1: opened each time */
-	uint32_t member;      /* the table's own: its place there + 1 */
-	uint32_t number;      /* likewise: the number of its pseudonym; 0: none yet */
+	int fd;                   /* of its schedstat; -1: opened each time */
+	struct ranking_stay stay; /* the table's own, and what it had run when it came there */
+	uint64_t base;
 	uint64_t use, before; /* us that it has run: now, and when it was last looked at; 0: new */
 	uint64_t since_ns;    /* when it had run for `before` */
 	uint64_t looked;      /* last reading that looked at it */
@@ -780,31 +783,19 @@ static void thread_list_read(struct thread_list *l)
 #define STEP_BYTES  512
 #define STEP_MEMORY 4096
 
-enum { PROCESSES, BRIEF, THREAD, TABLES };
 enum { USER, SYSTEM, READ, WRITTEN, FAULTS, ENDED, RSS, THREADS, STATE, VALUES };
-enum { ROWS = 48 };
-_Static_assert((int)THREAD *ROWS <= RANKING_ROWS && (int)VALUES <= RANKING_VALUES, "all fit in");
+enum { ROWS = 48 }; /* of processes, of names, of threads */
+_Static_assert(2 * (int)ROWS <= RANKING_ROWS && (int)VALUES <= RANKING_VALUES, "all fit in");
 
 static const char *const key[VALUES] = { "user",  "system", "read",    "write", "faults",
 					 "ended", "rss",    "threads", "state" };
 static const char *const thread_key[] = { "thread_cpu" };
 
-/* A period in which a task is in the table. */
-struct stay {
-	uint32_t id; /* 0: the place is free */
-	uint32_t number;
-	pid_t pid, parent; /* pid 0: all of that name and parent that ended unseen */
-	pid_t tid;         /* 0: not a thread; a thread's parent is its process */
-	char name[TASK_NAME], parent_name[TASK_NAME];
-	struct task_use base; /* what it had used before */
-	uint64_t base_ended;
-	uint64_t since_ns; /* when that was */
-	uint64_t wanted;   /* the last reading in which it was among the first */
-};
-
 struct row {
 	struct ranking_row row; /* first */
-	struct stay who;
+	pid_t pid, parent;      /* pid 0: all of that name and parent that ended unseen */
+	pid_t tid;              /* 0: not a thread; a thread's parent is its process */
+	char name[TASK_NAME], parent_name[TASK_NAME];
 };
 
 struct tasks {
@@ -812,9 +803,6 @@ struct tasks {
 	struct ranking thread_ranking;
 	struct task_list list;
 	struct thread_list threads;
-	struct stay member[TABLES][ROWS];
-	uint32_t last_id, last_number;
-	uint64_t before_ns; /* of the reading before */
 };
 
 static uint64_t by_cpu(const struct task *t)
@@ -832,54 +820,17 @@ static uint64_t by_io(const struct task *t)
 	return t->use.bytes[0] - t->before.bytes[0] + t->use.bytes[1] - t->before.bytes[1];
 }
 
-/* A free place, or that of the least wanted task. NULL: all are wanted now. */
-static struct stay *place_for(struct stay *m, uint64_t reading)
-{
-	struct stay *least = &m[0];
-
-	for (int i = 0; i < ROWS; i++) {
-		if (!m[i].id)
-			return &m[i];
-		if (m[i].wanted < least->wanted)
-			least = &m[i];
-	}
-	return least->wanted < reading ? least : NULL;
-}
-
-static struct stay *admit(struct tasks *d, int table, uint32_t *number)
-{
-	struct stay *m = place_for(d->member[table], d->list.reading);
-	struct thread *thread;
-	struct task *t;
-
-	if (!m)
-		return NULL;
-	if (m->id && table == PROCESSES && (t = task_list_find(&d->list, m->pid)))
-		t->member = 0;
-	if (m->id && table == THREAD && (thread = thread_list_find(&d->threads, m->tid)))
-		thread->member = 0;
-	for (int i = 0; i < BRIEF_MOST && m->id && table == BRIEF; i++)
-		if (d->list.brief[i].member == (uint32_t)(m - d->member[table]) + 1)
-			d->list.brief[i].member = 0;
-	*number = *number ? *number : ++d->last_number;
-	*m = (struct stay){ .id = ++d->last_id, .number = *number, .since_ns = d->before_ns };
-	return m;
-}
-
 static void want_task(struct tasks *d, struct task *t)
 {
-	const struct task *parent = task_list_find(&d->list, t->parent);
-	struct stay *m = t->member ? &d->member[PROCESSES][t->member - 1] : admit(d, PROCESSES, &t->number);
+	const struct ranking_stays all = { &d->list.task[0].stay, sizeof(*t), d->list.n, ROWS, 1 };
 
-	if (!m)
-		return;
-	if (!t->member) {
-		t->member = (uint32_t)(m - d->member[PROCESSES]) + 1;
-		m->pid = t->pid;
-		m->base = t->before;
-		memcpy(m->parent_name, parent ? parent->name : "", parent ? sizeof(parent->name) : 1);
+	if (!t->stay.id) {
+		if (!ranking_admit(&d->ranking, &t->stay, &all))
+			return;
+		t->base = t->before;
+		t->shown[0] = '\0';
 	}
-	m->wanted = d->list.reading;
+	t->stay.wanted = d->list.reading;
 }
 
 /* Marks those with the largest values as wanted. */
@@ -895,23 +846,16 @@ static void want_most(struct tasks *d, uint64_t (*of)(const struct task *t))
 
 static void want_thread(struct tasks *d, struct thread *t)
 {
-	struct stay *m = t->member ? &d->member[THREAD][t->member - 1] : admit(d, THREAD, &t->number);
-	const struct task *task = task_list_find(&d->list, t->pid);
+	const struct ranking_stays all = { &d->threads.thread[0].stay, sizeof(*t), d->threads.n, ROWS, 1 };
 
-	if (!m)
-		return;
-	if (!t->member) {
-		t->member = (uint32_t)(m - d->member[THREAD]) + 1;
-		m->pid = t->pid;
-		m->tid = t->tid;
-		m->base.user = t->before;
-		m->since_ns = t->since_ns;
+	if (!t->stay.id) {
+		if (!ranking_admit(&d->ranking, &t->stay, &all))
+			return;
+		t->base = t->before;
+		t->stay.since_ns = t->since_ns;
 		thread_list_name(&d->threads, t);
-		memcpy(m->name, t->name, sizeof(m->name));
-		if (task)
-			memcpy(m->parent_name, task->name, sizeof(m->parent_name));
 	}
-	m->wanted = d->list.reading;
+	t->stay.wanted = d->list.reading;
 }
 
 static void want_threads(struct tasks *d)
@@ -931,26 +875,20 @@ static void want_threads(struct tasks *d)
 
 static void want_brief(struct tasks *d)
 {
+	const struct ranking_stays all = { &d->list.brief[0].stay, sizeof(d->list.brief[0]), BRIEF_MOST, ROWS, 1 };
+
 	for (int i = 0; i < BRIEF_MOST; i++) {
 		struct task_brief *b = &d->list.brief[i];
-		struct stay *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
 
-		if (m && b->since + IDLE_MOST < d->list.reading) {
-			*m = (struct stay){ 0 };
-			b->member = 0;
-		}
+		if (b->since + IDLE_MOST < d->list.reading)
+			b->stay.id = 0;
 		if (b->since != d->list.reading)
 			continue;
-		if (!m && (m = admit(d, BRIEF, &b->number))) {
-			b->member = (uint32_t)(m - d->member[BRIEF]) + 1;
-			m->parent = b->parent;
-			memcpy(m->name, b->name, sizeof(m->name));
-			memcpy(m->parent_name, b->parent_name, sizeof(m->parent_name));
-			m->base = b->before;
-			m->base_ended = b->ended_before;
+		if (!b->stay.id && ranking_admit(&d->ranking, &b->stay, &all)) {
+			b->base = b->before;
+			b->base_ended = b->ended_before;
 		}
-		if (m)
-			m->wanted = d->list.reading;
+		b->stay.wanted = d->list.reading;
 	}
 }
 
@@ -960,8 +898,8 @@ static void look_at(struct tasks *d, struct task *t)
 
 	task_list_io(&d->list, t);
 	/* It may be in the table already, and was refused until now. */
-	if (!known && t->member)
-		memcpy(d->member[PROCESSES][t->member - 1].base.bytes, t->before.bytes, sizeof(t->before.bytes));
+	if (!known)
+		memcpy(t->base.bytes, t->before.bytes, sizeof(t->before.bytes));
 }
 
 /* Reads the additional file for tasks that have probably read or written something. */
@@ -972,7 +910,7 @@ static void look_at_io(struct tasks *d)
 	for (uint32_t i = 0; i < d->list.n && left; i++) {
 		struct task *t = &d->list.task[i];
 
-		if (t->ended || !(t->member || t->state == 'D' || by_cpu(t)))
+		if (t->ended || !(t->stay.id || t->state == 'D' || by_cpu(t)))
 			continue;
 		look_at(d, t);
 		left--;
@@ -985,7 +923,7 @@ static void look_at_rest(struct tasks *d)
 	for (uint32_t i = 0; i < d->list.n; i++) {
 		struct task *t = &d->list.task[i];
 
-		if (t->member && !t->ended && t->no_io == PM_REASON_NOT_READ)
+		if (t->stay.id && !t->ended && t->no_io == PM_REASON_NOT_READ)
 			look_at(d, t);
 	}
 }
@@ -998,87 +936,75 @@ static uint64_t steps_since(uint64_t base, uint64_t now)
 	return now > base ? (now - base) / STEP_US : 0;
 }
 
-static uint64_t *new_row(struct tasks *d, const struct stay *m, const struct task_use *use, uint16_t no_io)
+static void put_use(struct row *row, const struct task_use *base, const struct task_use *use, uint16_t no_io)
 {
-	struct row *row = ranking_add(&d->ranking, m->id);
 	uint64_t *v = row->row.v;
 
-	row->who = *m;
-	v[USER] = steps_since(m->base.user, use->user);
-	v[SYSTEM] = steps_since(m->base.system, use->system);
-	v[READ] = (use->bytes[0] - m->base.bytes[0]) / STEP_BYTES;
-	v[WRITTEN] = (use->bytes[1] - m->base.bytes[1]) / STEP_BYTES;
-	v[FAULTS] = use->faults - m->base.faults;
+	v[USER] = steps_since(base->user, use->user);
+	v[SYSTEM] = steps_since(base->system, use->system);
+	v[READ] = (use->bytes[0] - base->bytes[0]) / STEP_BYTES;
+	v[WRITTEN] = (use->bytes[1] - base->bytes[1]) / STEP_BYTES;
+	v[FAULTS] = use->faults - base->faults;
 	row->row.status[READ] = row->row.status[WRITTEN] = no_io;
-	return v;
 }
 
-static void put_processes(struct tasks *d)
+static void put_process(struct tasks *d, struct task *t)
 {
-	for (uint32_t i = 0; i < d->list.n; i++) {
-		struct task *t = &d->list.task[i];
-		struct stay *m = t->member ? &d->member[PROCESSES][t->member - 1] : NULL;
-		uint64_t *v;
+	const struct task *parent = task_list_find(&d->list, t->parent);
+	struct row *row;
 
-		if (!m)
-			continue;
-		if (m->name[0] && strcmp(m->name, t->name)) {
-			/* It has become another program. */
-			t->number = ++d->last_number;
-			m->number = t->number;
-			m->id = ++d->last_id;
-			m->base = t->before;
-			m->since_ns = d->before_ns;
-		}
-		m->parent = t->parent;
-		memcpy(m->name, t->name, sizeof(m->name));
-		v = new_row(d, m, &t->use, t->no_io);
-		v[ENDED] = t->ended;
-		v[RSS] = t->ended ? 0 : t->rss / STEP_MEMORY;
-		v[THREADS] = t->ended ? 0 : t->threads;
-		v[STATE] = t->ended ? 'X' : (unsigned char)t->state;
-		if (t->ended)
-			*m = (struct stay){ 0 };
+	if (t->shown[0] && strcmp(t->shown, t->name)) {
+		/* It has become another program. */
+		t->stay.id = ++d->ranking.last_id;
+		t->stay.number = ++d->ranking.last_number;
+		t->stay.since_ns = d->ranking.before_ns;
+		t->base = t->before;
 	}
+	memcpy(t->shown, t->name, sizeof(t->shown));
+	row = ranking_add(&d->ranking, &t->stay);
+	row->pid = t->pid;
+	row->parent = t->parent;
+	memcpy(row->name, t->name, sizeof(row->name));
+	if (parent)
+		memcpy(row->parent_name, parent->name, sizeof(row->parent_name));
+	put_use(row, &t->base, &t->use, t->no_io);
+	row->row.v[ENDED] = t->ended;
+	row->row.v[RSS] = t->ended ? 0 : t->rss / STEP_MEMORY;
+	row->row.v[THREADS] = t->ended ? 0 : t->threads;
+	row->row.v[STATE] = t->ended ? 'X' : (unsigned char)t->state;
+	if (t->ended)
+		t->stay.id = 0;
 }
 
-static void put_brief(struct tasks *d)
+static void put_brief(struct tasks *d, const struct task_brief *b)
 {
-	for (int i = 0; i < BRIEF_MOST; i++) {
-		const struct task_brief *b = &d->list.brief[i];
-		const struct stay *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
-		uint64_t *v;
+	struct row *row = ranking_add(&d->ranking, &b->stay);
 
-		if (!m)
-			continue;
-		v = new_row(d, m, &b->use, PM_OK);
-		/* None of them exists now. */
-		v[ENDED] = b->ended - m->base_ended;
-		v[STATE] = 'X';
-	}
+	row->parent = b->parent;
+	memcpy(row->name, b->name, sizeof(row->name));
+	memcpy(row->parent_name, b->parent_name, sizeof(row->parent_name));
+	put_use(row, &b->base, &b->use, PM_OK);
+	/* None of them exists now. */
+	row->row.v[ENDED] = b->ended - b->base_ended;
+	row->row.v[STATE] = 'X';
 }
 
-static void put_threads(struct tasks *d)
+static void put_thread(struct tasks *d, struct thread *t)
 {
-	for (uint32_t i = 0; i < ROWS; i++) {
-		struct stay *m = &d->member[THREAD][i];
-		const struct thread *t = m->id ? thread_list_find(&d->threads, m->tid) : NULL;
-		const struct task *task = t ? task_list_find(&d->list, t->pid) : NULL;
-		struct row *row;
+	const struct task *task = task_list_find(&d->list, t->pid);
+	struct row *row = ranking_add(&d->thread_ranking, &t->stay);
 
-		if (!t || t->member != i + 1) {
-			*m = (struct stay){ 0 };
-			continue;
-		}
-		row = ranking_add(&d->thread_ranking, m->id);
-		row->who = *m;
-		row->row.v[0] = steps_since(m->base.user, t->use);
-		/* What its process has used since has not been examined yet. */
-		if (task && !task->ended && !t->ended && task->looked_cpu != task_cpu(&task->use))
-			row->row.status[0] = PM_REASON_NOT_READ;
-		if (!task || task->ended || t->ended)
-			*m = (struct stay){ 0 };
-	}
+	row->pid = t->pid;
+	row->tid = t->tid;
+	memcpy(row->name, t->name, sizeof(row->name));
+	if (task)
+		memcpy(row->parent_name, task->name, sizeof(row->parent_name));
+	row->row.v[0] = steps_since(t->base, t->use);
+	/* What its process has used since has not been examined yet. */
+	if (task && !task->ended && !t->ended && task->looked_cpu != task_cpu(&task->use))
+		row->row.status[0] = PM_REASON_NOT_READ;
+	if (!task || task->ended || t->ended)
+		t->stay.id = 0;
 }
 
 enum { CELL_READING, CELL_PROCESSES, CELL_EXITS, CELL_MISSED, CELLS };
@@ -1092,6 +1018,7 @@ static int tasks_read(struct unit *u, struct cells *c)
 
 	if (err)
 		return err;
+	d->ranking.reading = d->list.reading;
 	look_at_io(d);
 	want_most(d, by_cpu);
 	want_most(d, by_memory);
@@ -1099,17 +1026,23 @@ static int tasks_read(struct unit *u, struct cells *c)
 	look_at_rest(d);
 	want_brief(d);
 	ranking_begin(&d->ranking, d->list.reading);
-	put_processes(d);
-	put_brief(d);
+	for (uint32_t i = 0; i < d->list.n; i++)
+		if (d->list.task[i].stay.id)
+			put_process(d, &d->list.task[i]);
+	for (uint32_t i = 0; i < BRIEF_MOST; i++)
+		if (d->list.brief[i].stay.id)
+			put_brief(d, &d->list.brief[i]);
 	ranking_end(&d->ranking);
 	if (d->list.threads) {
 		thread_list_read(&d->threads);
 		want_threads(d);
 		ranking_begin(&d->thread_ranking, d->list.reading);
-		put_threads(d);
+		for (uint32_t i = 0; i < d->threads.n; i++)
+			if (d->threads.thread[i].stay.id)
+				put_thread(d, &d->threads.thread[i]);
 		ranking_end(&d->thread_ranking);
 	}
-	d->before_ns = now;
+	d->ranking.before_ns = now;
 	for (uint32_t i = 0; i < d->list.n; i++)
 		alive += !d->list.task[i].ended;
 	if (!c)
@@ -1125,14 +1058,14 @@ static int tasks_read(struct unit *u, struct cells *c)
 
 /* ---- on the writer's thread ---- */
 
-static void describe(struct plan *p, const struct stay *who, struct pm_map *attrs)
+static void describe(struct plan *p, const struct row *who, struct pm_map *attrs)
 {
 	char text[512];
 	const char *at;
 
 	/* Its own name is enough: thousands of them may come and go. */
 	if (!plan_may_name(p->options, PM_INSTANCE_COMM)) {
-		snprintf(text, sizeof(text), "task-%u", who->number);
+		snprintf(text, sizeof(text), "task-%u", who->row.stay.number);
 		plan_set(attrs, PM_INSTANCE_NAME, pm_text(text));
 		return;
 	}
@@ -1163,10 +1096,11 @@ static void describe(struct plan *p, const struct stay *who, struct pm_map *attr
 
 static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 {
-	const struct stay *who = &((const struct row *)row)->who;
-	struct pm_instance i = { .kind = PM_TASK, .number = who->number, .cpu = PM_NONE, .added_ns = who->since_ns };
+	struct pm_instance i = {
+		.kind = PM_TASK, .number = row->stay.number, .cpu = PM_NONE, .added_ns = row->stay.since_ns
+	};
 
-	describe(p, who, &i.attrs);
+	describe(p, (const struct row *)row, &i.attrs);
 	return plan_instance(p, &i);
 }
 

@@ -104,7 +104,7 @@ static void what_matters_is_read(void **state)
 	assert_int_equal(busy->use.v[CGROUP_MEMORY], 2);
 	assert_int_equal(busy->use.status[CGROUP_ANON], PM_REASON_NOT_READ);
 	assert_int_equal(busy->full, 0);
-	member->member = 1;
+	member->stay.id = 1;
 	/* 4 steps of user time and 6 of the system's are just enough; 3 and 6 are not. */
 	use("/busy", 2399, 1000);
 	use("/calm", 1300, 1000);
@@ -119,7 +119,7 @@ static void what_matters_is_read(void **state)
 	assert_int_equal(busy->before.v[CGROUP_USER], 19);
 	assert_int_equal(busy->before.v[CGROUP_ANON], 10); /* counts from now on */
 	assert_int_equal(busy->before.v[CGROUP_IO_FULL], 2);
-	busy->member = 2;
+	busy->stay.id = 2;
 	assert_int_equal(cgroup_list_read(&list), 0);
 	expect(&busy->use, want);
 	assert_int_equal(busy->full, 3);
@@ -187,7 +187,7 @@ static void descriptors_are_shared(void **state)
 	assert_int_equal(list.n, 9);
 	assert_int_equal(list.missed, 2);
 	c = &list.cgroup[1];
-	c->member = 1;
+	c->stay.id = 1;
 	assert_int_equal(cgroup_list_read(&list), 0);
 	assert_true(c->fd[CGROUP_CPU_STAT] >= 0);
 	for (int i = 1; i < CGROUP_FILES; i++)
@@ -202,14 +202,14 @@ static void descriptors_are_shared(void **state)
 	assert_int_equal(cgroup_list_read(&list), 0);
 	assert_int_equal(list.n, 11);
 	c = of("/3");
-	c->member = 1;
+	c->stay.id = 1;
 	assert_int_equal(c->fd[1], -1);
 	assert_int_equal(cgroup_list_read(&list), 0);
 	for (int i = 0; i < CGROUP_FILES; i++)
 		assert_true(c->fd[i] >= 0);
 	assert_int_equal(of("/4")->fd[1], -1);
 	/* No longer in the table. */
-	c->member = 0;
+	c->stay.id = 0;
 	use("/3", 9000, 0);
 	assert_int_equal(cgroup_list_read(&list), 0);
 	assert_int_equal(c->fd[1], -1);
