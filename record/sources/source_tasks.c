@@ -39,7 +39,6 @@ struct task {
 	pid_t pid, parent;
 	uint64_t began;              /* ticks after boot */
 	struct task_use use, before; /* now, and at the previous reading; 0: it has begun since */
-	uint64_t children;           /* us: what those that have ended and were waited for had used */
 	uint64_t rss;                /* bytes */
 	uint32_t threads;
 	/* The table's own. */
@@ -184,18 +183,7 @@ static struct task *task_list_find(const struct task_list *l, pid_t pid)
 /* The line of its stat. */
 static int parse(struct task_list *l, struct task *t, char *text)
 {
-	enum {
-		PARENT = 4,
-		FAULTS = 12,
-		USER = 14,
-		SYSTEM,
-		CHILDREN_USER,
-		CHILDREN_SYSTEM,
-		THREADS = 20,
-		BEGAN = 22,
-		RSS = 24,
-		FIELDS
-	};
+	enum { PARENT = 4, FAULTS = 12, USER = 14, SYSTEM, THREADS = 20, BEGAN = 22, RSS = 24, FIELDS };
 	char *name = strchr(text, '('), *end = strrchr(text, ')');
 	uint64_t field[FIELDS] = { 0 };
 	size_t n;
@@ -214,7 +202,6 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	t->use.faults = field[FAULTS];
 	t->use.user = field[USER] * l->tick_us;
 	t->use.system = field[SYSTEM] * l->tick_us;
-	t->children = (field[CHILDREN_USER] + field[CHILDREN_SYSTEM]) * l->tick_us;
 	t->threads = (uint32_t)field[THREADS];
 	t->rss = field[RSS] * l->page;
 	return 0;
