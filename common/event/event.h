@@ -261,9 +261,8 @@ struct event_symbol {
 	const char *alias; /* or NULL */
 	uint32_t type;     /* PERF_TYPE_HARDWARE or PERF_TYPE_SOFTWARE */
 	uint64_t config;
-	const char *scale, *unit;
+	const char *help, *scale, *unit;
 	bool kernel_only;
-	const char *help;
 };
 extern const struct event_symbol event_symbols[]; /* ends with name NULL */
 const struct event_symbol *event_symbol_find(const char *name);

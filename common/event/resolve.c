@@ -2,6 +2,7 @@
  * sysfs and format fields. */
 #include <errno.h>
 #include <fnmatch.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -539,8 +540,6 @@ static int resolve_groups(struct resolver *r, size_t start, const struct event_g
 	return 0;
 }
 
-enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2, TYPE_CACHE = 3, TYPE_RAW = 4, TYPE_BREAKPOINT = 5 };
-
 /* On a PMU; NULL: there is none, but it would have the name. */
 static struct event new_event(const struct resolver *r, const struct event_pmu *pmu, const char *name, uint32_t type)
 {
@@ -609,7 +608,7 @@ static const struct event_pmu *pmu_named(const struct event_view *v, const char 
 static int add_software(struct resolver *r, const struct event_symbol *s)
 {
 	const struct event_pmu *pmu = pmu_named(r->view, "software");
-	struct event ev = new_event(r, pmu, "software", TYPE_SOFTWARE);
+	struct event ev = new_event(r, pmu, "software", PERF_TYPE_SOFTWARE);
 	int err;
 
 	ev.config[0] = s->config;
@@ -651,7 +650,7 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 		ev = new_event(r, pmu, "cpu", type);
 		ev.config[0] = config;
 		ev.core = true;
-		if (hybrid && type == TYPE_RAW)
+		if (hybrid && type == PERF_TYPE_RAW)
 			ev.type = pmu->type;
 		else if (hybrid)
 			ev.config[0] |= (uint64_t)pmu->type << 32;
@@ -661,9 +660,9 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 		if (hybrid && !ev.display)
 			ev.display = pmu_display(r, pmu, name);
 		/* If the PMU has an event of that name, that is another event. */
-		if (hybrid && type != TYPE_RAW && event_pmu_alias(pmu, name, strlen(name)))
+		if (hybrid && type != PERF_TYPE_RAW && event_pmu_alias(pmu, name, strlen(name)))
 			snprintf(stem, sizeof(stem), "%.90s/legacy-%s-config=0x%llx/", pmu->name,
-				 type == TYPE_CACHE ? "cache" : "hardware", (unsigned long long)config);
+				 type == PERF_TYPE_HW_CACHE ? "cache" : "hardware", (unsigned long long)config);
 		else if (hybrid)
 			snprintf(stem, sizeof(stem), "%.90s/%.90s/", pmu->name, name);
 		err = finish_event(r, &ev, hybrid ? stem : name, false, hybrid);
@@ -774,11 +773,12 @@ static int add_name(struct resolver *r, const char *name)
 	int err;
 
 	if (s)
-		return s->type == TYPE_SOFTWARE ? add_software(r, s) : add_core(r, TYPE_HARDWARE, s->config, s->name);
+		return s->type == PERF_TYPE_SOFTWARE ? add_software(r, s) :
+						       add_core(r, PERF_TYPE_HARDWARE, s->config, s->name);
 	err = event_cache_parse(name, &config);
 	if (!err) {
 		event_cache_name(config, canonical, sizeof(canonical));
-		return add_core(r, TYPE_CACHE, config, canonical);
+		return add_core(r, PERF_TYPE_HW_CACHE, config, canonical);
 	}
 	if (err == -EINVAL)
 		return resolve_fail(r, EINVAL, r->node->column, "\"%.80s\": this cache has no such operation", name);
@@ -871,7 +871,7 @@ static int add_tracepoint(void *arg, const char *system, const char *name, uint6
 {
 	struct found_tracepoints *f = arg;
 	char body[400];
-	struct event ev = new_event(f->r, NULL, "tracepoint", TYPE_TRACEPOINT);
+	struct event ev = new_event(f->r, NULL, "tracepoint", PERF_TYPE_TRACEPOINT);
 	int err;
 
 	ev.config[0] = id;
@@ -930,7 +930,7 @@ static int add_tracepoints(struct resolver *r)
 				    n->event, nearest_text(&near, NULL, hint, sizeof(hint)));
 	}
 	/* Whether it exists cannot be found out: record it as missing, and continue with the others. */
-	ev = new_event(r, NULL, "tracepoint", TYPE_TRACEPOINT);
+	ev = new_event(r, NULL, "tracepoint", PERF_TYPE_TRACEPOINT);
 	ev.missing = -err;
 	snprintf(body, sizeof(body), "%.190s:%.190s", n->name, n->event);
 	return resolve_add(r, &ev, body, false);
@@ -951,7 +951,7 @@ static int add_numeric(struct resolver *r)
 			pmu = &r->view->pmu[i];
 	ev = new_event(r, pmu, "", (uint32_t)n->type);
 	ev.config[0] = n->config;
-	ev.core |= n->type == TYPE_HARDWARE || n->type == TYPE_CACHE || n->type == TYPE_RAW;
+	ev.core |= n->type == PERF_TYPE_HARDWARE || n->type == PERF_TYPE_HW_CACHE || n->type == PERF_TYPE_RAW;
 	for (const struct event_symbol *s = event_symbols; s->name; s++)
 		if (s->type == n->type && s->config == n->config && s->scale && !ev.scale) {
 			ev.scale = memory_text(s->scale);
@@ -968,7 +968,7 @@ static int add_breakpoint(struct resolver *r)
 {
 	const struct event_node *n = r->node;
 	char body[64];
-	struct event ev = new_event(r, NULL, "breakpoint", TYPE_BREAKPOINT);
+	struct event ev = new_event(r, NULL, "breakpoint", PERF_TYPE_BREAKPOINT);
 
 	ev.bp_type = (uint32_t)n->type;
 	ev.config[1] = n->config;
@@ -1000,7 +1000,7 @@ static int resolve_node(struct resolver *r)
 		if (err)
 			return err < 0 ? err : 0;
 		snprintf(raw, sizeof(raw), "r%llx", (unsigned long long)n->config);
-		return add_core(r, TYPE_RAW, n->config, raw);
+		return add_core(r, PERF_TYPE_RAW, n->config, raw);
 	case EVENT_PMU:
 		return add_pmu(r);
 	case EVENT_TRACEPOINT:

@@ -1,5 +1,6 @@
 /* Names that need no PMU description: hardware, software and cache events, and modifier letters. */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -46,9 +47,38 @@ const struct event_default event_defaults[] = {
 	{ NULL },
 };
 
-enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1 };
-
-#include "common/event/symbols.inc"
+/* Hardware and software events of the kernel. */
+/* clang-format off */
+const struct event_symbol event_symbols[] = {
+	{ "cycles", "cpu-cycles", PERF_TYPE_HARDWARE, 0, "CPU clock cycles" },
+	{ "instructions", NULL, PERF_TYPE_HARDWARE, 1, "retired instructions" },
+	{ "cache-references", NULL, PERF_TYPE_HARDWARE, 2, "accesses to the last cache level" },
+	{ "cache-misses", NULL, PERF_TYPE_HARDWARE, 3, "misses of the last cache level" },
+	{ "branches", "branch-instructions", PERF_TYPE_HARDWARE, 4, "retired branch instructions" },
+	{ "branch-misses", NULL, PERF_TYPE_HARDWARE, 5, "mispredicted branches" },
+	{ "bus-cycles", NULL, PERF_TYPE_HARDWARE, 6, "cycles of the bus clock" },
+	{ "stalled-cycles-frontend", "idle-cycles-frontend", PERF_TYPE_HARDWARE, 7,
+	  "cycles without instruction issue" },
+	{ "stalled-cycles-backend", "idle-cycles-backend", PERF_TYPE_HARDWARE, 8,
+	  "cycles without instruction retirement" },
+	{ "ref-cycles", NULL, PERF_TYPE_HARDWARE, 9, "cycles at a constant frequency" },
+	{ "cpu-clock", NULL, PERF_TYPE_SOFTWARE, 0, "time of the CPU, by a high resolution timer", .scale = "1e-6",
+	  .unit = "msec" },
+	{ "task-clock", NULL, PERF_TYPE_SOFTWARE, 1, "CPU time of the task", .scale = "1e-6", .unit = "msec" },
+	{ "page-faults", "faults", PERF_TYPE_SOFTWARE, 2, "page faults" },
+	{ "context-switches", "cs", PERF_TYPE_SOFTWARE, 3, "context switches", .kernel_only = true },
+	{ "cpu-migrations", "migrations", PERF_TYPE_SOFTWARE, 4, "tasks moved to another CPU", .kernel_only = true },
+	{ "minor-faults", NULL, PERF_TYPE_SOFTWARE, 5, "page faults without I/O" },
+	{ "major-faults", NULL, PERF_TYPE_SOFTWARE, 6, "page faults with I/O" },
+	{ "alignment-faults", NULL, PERF_TYPE_SOFTWARE, 7, "unaligned accesses that the kernel handled" },
+	{ "emulation-faults", NULL, PERF_TYPE_SOFTWARE, 8, "instructions that the kernel emulated" },
+	{ "dummy", NULL, PERF_TYPE_SOFTWARE, 9, "counts nothing" },
+	{ "bpf-output", NULL, PERF_TYPE_SOFTWARE, 10, "records written by BPF programs" },
+	{ "cgroup-switches", NULL, PERF_TYPE_SOFTWARE, 11, "context switches to a task of another cgroup",
+	  .kernel_only = true },
+	{ NULL },
+};
+/* clang-format on */
 
 const struct event_symbol *event_symbol_find(const char *name)
 {
