@@ -16,7 +16,7 @@
 
 #include "common/memory.h"
 #include "common/number.h"
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 #include "report/info/info.h"
 #include "report/input/input.h"
 #include "report/machine/value_out.h"
@@ -1167,8 +1167,7 @@ static void discover(struct diff_result *x, size_t n, enum family family, const 
 
 	for (size_t i = 0; i < n; i++)
 		p[i] = family_of(&x[i], o) == family ? x[i].v.p_tested : NAN;
-	if (statistics_false_discovery(p, q, n))
-		memory_ends(ENOMEM);
+	statistics_false_discovery(p, q, n);
 	for (size_t i = 0; i < n; i++)
 		if (!isnan(q[i]))
 			x[i].v.q = q[i];

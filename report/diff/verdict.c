@@ -4,7 +4,7 @@
 
 #include "common/buf.h"
 #include "common/memory.h"
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 
 #define TRIM_RUNS 8 /* from this many runs on, some are trimmed */
 #define TRIM_MOST 64
@@ -121,7 +121,7 @@ static struct statistics_estimate trimmed(const double *value, size_t n)
 	double x[TRIM_MOST], mean = 0, squares = 0, drawn = 0;
 
 	if (n > TRIM_MOST || !cut)
-		return statistics_estimate_of(statistics_of(value, n));
+		return statistics_of(value, n);
 	for (size_t i = 0; i < n; i++)
 		insert(x, i, value[i]);
 	for (size_t i = 0; i < n; i++) {
@@ -143,7 +143,7 @@ static struct statistics_estimate paired(const double *a, const double *b, size_
 
 	for (size_t i = 0; i < n; i++)
 		x[i] = b[i] - a[i];
-	return statistics_estimate_of(statistics_of(x, n));
+	return statistics_of(x, n);
 }
 
 /* If runs resemble the previous one, the mean of n runs varies more than their spread says, and that spread is too
@@ -203,8 +203,8 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 
 	if (!base->n || !fresh->n) {
 		v.kind = VERDICT_ABSENT;
-		v.base = statistics_of(base->value, n).mean;
-		v.fresh = statistics_of(fresh->value, m).mean;
+		v.base = statistics_of(base->value, n).value;
+		v.fresh = statistics_of(fresh->value, m).value;
 		return v;
 	}
 	v.logarithmic = all_above(base, false) && all_above(fresh, false);
@@ -215,8 +215,8 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 	v.capped = few && isnan(rules->run_sd);
 	v.within = few && (base->n < 2 || fresh->n < 2 || !isnan(rules->run_sd));
 	/* The mean of differences is the difference of means, but not of trimmed ones. */
-	a = few || pairs ? statistics_estimate_of(statistics_of(x, n)) : trimmed(x, n);
-	b = few || pairs ? statistics_estimate_of(statistics_of(x + n, m)) : trimmed(x + n, m);
+	a = few || pairs ? statistics_of(x, n) : trimmed(x, n);
+	b = few || pairs ? statistics_of(x + n, m) : trimmed(x + n, m);
 	if (v.within)
 		e = statistics_difference(told(base, a.value, v.logarithmic, rules->run_sd),
 					  told(fresh, b.value, v.logarithmic, rules->run_sd));

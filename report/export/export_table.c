@@ -9,7 +9,7 @@
 
 #include "common/array.h"
 #include "common/number.h"
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 #include "common/table.h"
 #include "report/export/exporter.h"
 #include "report/machine/decode.h"

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 #include "report/incident/incident_scan.h"
 
 #define VALUES_LEAST  8

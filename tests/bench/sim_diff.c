@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 #include "report/diff/verdict.h"
 
 #define SAMPLES  600

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/buf.h"
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 
 struct shape;
 

@@ -1,6 +1,6 @@
 /* Counters that share hardware, longer intervals, parts of a recording, groups that come and go; and all of it at
  * random. */
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 #include "report/replay/replay.c"
 #include "tests/unit/lib/replay_caught.h"
 

@@ -1,6 +1,6 @@
 /* Rules of verdicts where no distribution has a say, and changes of a series. Numbers against scipy are in
  * statistics_diff.py, rates of error in tests/bench/sim_diff.c. */
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 #include "report/diff/verdict.h"
 #include "tests/unit/lib/test.h"
 

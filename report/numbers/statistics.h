@@ -14,21 +14,14 @@
  * 8.17); df may be infinite. Relative error below 1e-10. */
 double statistics_t_quantile(double p, double df);
 
-struct statistics_sample {
-	size_t n;
-	double mean;
-	double variance; /* of one value, divided by n - 1; NaN for n < 2 */
-};
-struct statistics_sample statistics_of(const double *x, size_t n);
-
 /* An estimate with its standard error. */
 struct statistics_estimate {
 	double value;
 	double error; /* standard error; 0: known exactly */
 	double df;    /* degrees of freedom of the error; infinite: the error itself is known */
 };
-/* A mean and its error, which is NaN for one value. */
-struct statistics_estimate statistics_estimate_of(struct statistics_sample s);
+/* The mean of n values and its error, which is NaN for one value. */
+struct statistics_estimate statistics_of(const double *x, size_t n);
 /* b - a for independent estimates, with Welch's degrees of freedom. */
 struct statistics_estimate statistics_difference(struct statistics_estimate a, struct statistics_estimate b);
 /* Two-sided p of the hypothesis that the value is `against`. */
@@ -42,8 +35,8 @@ double statistics_half_width(struct statistics_estimate e, double level);
 double statistics_rank_sum(const double *a, size_t n_a, const double *b, size_t n_b);
 
 /* q[i] for p[i] by Benjamini and Hochberg (1995): the smallest false discovery rate at which i would be among the
- * discoveries. A p of NaN does not count, and its q is NaN. 0 or -ENOMEM. */
-int statistics_false_discovery(const double *p, double *q, size_t n);
+ * discoveries. A p of NaN does not count, and its q is NaN. */
+void statistics_false_discovery(const double *p, double *q, size_t n);
 
 /* The mean of a series, and its standard error by `batches` batch means (ten: Schmeiser 1982). With n < 2 * batches
  * every value is a batch. df is the number of batches less one. */
@@ -55,7 +48,5 @@ struct statistics_random {
 };
 uint64_t statistics_random(struct statistics_random *r);
 
-/* The value with k smaller or equal ones before it, and the median, of n values, which are reordered; n > 0. Neither
- * sorts. */
-double statistics_kth(double *v, size_t n, size_t k);
+/* The median of n > 0 values, which are reordered, but not sorted. */
 double statistics_median(double *v, size_t n);

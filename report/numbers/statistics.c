@@ -1,9 +1,10 @@
-#include "common/statistics.h"
+#include "report/numbers/statistics.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "common/memory.h"
 
 /* The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated from the front by Lentz's method;
  * converges fast for x < (a + 1) / (a + b + 2). */
@@ -79,33 +80,24 @@ double statistics_t_quantile(double p, double df)
 	return p < 0.5 ? -high : high;
 }
 
-struct statistics_sample statistics_of(const double *x, size_t n)
+struct statistics_estimate statistics_of(const double *x, size_t n)
 {
-	struct statistics_sample s = { .n = n, .mean = NAN, .variance = NAN };
+	struct statistics_estimate e = { .value = NAN, .error = NAN, .df = (double)n - 1 };
 	double sum = 0, squares = 0, rest = 0;
 
 	if (!n)
-		return s;
+		return e;
 	for (size_t i = 0; i < n; i++)
 		sum += x[i];
-	s.mean = sum / (double)n;
+	e.value = sum / (double)n;
 	/* The second term is 0 but for rounding errors, and cancels those of the mean (Chan, Golub, LeVeque 1983). */
 	for (size_t i = 0; i < n; i++) {
-		squares += (x[i] - s.mean) * (x[i] - s.mean);
-		rest += x[i] - s.mean;
+		squares += (x[i] - e.value) * (x[i] - e.value);
+		rest += x[i] - e.value;
 	}
 	if (n > 1)
-		s.variance = (squares - rest * rest / (double)n) / (double)(n - 1);
-	return s;
-}
-
-struct statistics_estimate statistics_estimate_of(struct statistics_sample s)
-{
-	return (struct statistics_estimate){
-		.value = s.mean,
-		.error = sqrt(s.variance / (double)s.n),
-		.df = (double)s.n - 1,
-	};
+		e.error = sqrt((squares - rest * rest / (double)n) / (double)(n - 1) / (double)n);
+	return e;
 }
 
 struct statistics_estimate statistics_difference(struct statistics_estimate a, struct statistics_estimate b)
@@ -193,14 +185,12 @@ static int by_p(const void *x, const void *y)
 	return (a->p > b->p) - (a->p < b->p);
 }
 
-int statistics_false_discovery(const double *p, double *q, size_t n)
+void statistics_false_discovery(const double *p, double *q, size_t n)
 {
-	struct ranked *order = malloc((n ? n : 1) * sizeof(*order));
+	SCOPED(scoped_free) struct ranked *order = memory_new(n, sizeof(*order));
 	size_t there = 0;
 	double least = 1;
 
-	if (!order)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		q[i] = NAN;
 		if (!isnan(p[i]))
@@ -213,8 +203,6 @@ int statistics_false_discovery(const double *p, double *q, size_t n)
 		least = here < least ? here : least;
 		q[order[k].place] = least;
 	}
-	free(order);
-	return 0;
 }
 
 struct statistics_estimate statistics_batch_means(const double *x, size_t n, size_t batches)
@@ -269,7 +257,8 @@ static size_t partition(double *v, size_t from, size_t to, double pivot, bool sa
 	return below;
 }
 
-double statistics_kth(double *v, size_t n, size_t k)
+/* The value with k smaller or equal ones before it. */
+static double kth(double *v, size_t n, size_t k)
 {
 	size_t from = 0, to = n;
 
@@ -293,7 +282,7 @@ double statistics_kth(double *v, size_t n, size_t k)
 
 double statistics_median(double *v, size_t n)
 {
-	double upper = statistics_kth(v, n, n / 2), lower = v[0];
+	double upper = kth(v, n, n / 2), lower = v[0];
 
 	/* All before it are at most as large. */
 	for (size_t i = 1; i < n / 2; i++)
