@@ -93,10 +93,10 @@ static void put_header(struct builder *b, const char *text)
 			 0);
 }
 
-#define SIZE_FACT  "Size=8 CPUs, 4 cores, 2 packages, 2 nodes"
-#define RECORDED_FACT   "Recorded=2026-09-21 14:13:20 UTC, 2.000 s in 2 intervals"
-#define FIRST_FACT "Processor=x86_64\n" SIZE_FACT "\n"
-#define SYSTEM     "\nCounted=the whole system\n"
+#define SIZE_FACT     "Size=8 CPUs, 4 cores, 2 packages, 2 nodes"
+#define RECORDED_FACT "Recorded=2026-09-21 14:13:20 UTC, 2.000 s in 2 intervals"
+#define FIRST_FACT    "Processor=x86_64\n" SIZE_FACT "\n"
+#define SYSTEM        "\nCounted=the whole system\n"
 
 /* ---- series ---- */
 
