@@ -401,10 +401,3 @@ int cmd_files(void *into, int n, char **operand, struct error *e)
 	*(struct cmd_files *)into = (struct cmd_files){ operand, n };
 	return n ? 0 : error_set(e, EINVAL, "no recording given; try --help");
 }
-
-int cmd_file(void *into, int n, char **operand, struct error *e)
-{
-	if (n > 1)
-		return error_set(e, EINVAL, "one recording at a time; try --help");
-	return cmd_files(into, n, operand, e);
-}

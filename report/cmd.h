@@ -34,8 +34,6 @@ int cmd_run_each(const struct options_spec *spec, int argc, char **argv, void *i
 /* For options_spec.operands that are FILE..., if the parser's input begins with a struct cmd_files. Fails without a
  * file. */
 int cmd_files(void *into, int n, char **operand, struct error *e);
-/* The same for a single FILE. */
-int cmd_file(void *into, int n, char **operand, struct error *e);
 
 /* A line "COMMAND: text" on stderr, escaped. */
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

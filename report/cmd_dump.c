@@ -53,10 +53,15 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
+static int operands(void *into, int n, char **operand, struct error *e)
+{
+	return n > 1 ? error_set(e, EINVAL, "one recording at a time; try --help") : cmd_files(into, n, operand, e);
+}
+
 static const struct options_spec spec = {
 	.name = "pmrep dump",
 	.rows = rows,
-	.operands = cmd_file,
+	.operands = operands,
 	.operands_doc = "FILE",
 	.brief = brief,
 	.paged = options_always_paged,

@@ -236,7 +236,8 @@ static int by_word(const void *a, const void *b, void *best)
 	return (x->score < y->score) - (x->score > y->score);
 }
 
-void incident_order(struct incident *i)
+/* Puts what people know by name first. */
+static void order(struct incident *i)
 {
 	struct best best = { 0 };
 
@@ -1196,6 +1197,37 @@ static void parents_first(struct kept *kept, uint32_t n)
 	}
 }
 
+/* A number as people read it: "1,835", "68.2", "0.031". */
+static void put_number(struct buf *out, double v)
+{
+	static const struct {
+		double from, size;
+		const char *sign;
+	} scale[] = { { 9.995e14, 1e15, "P" }, { 9.995e11, 1e12, "T" }, { 9.995e8, 1e9, "G" }, { 1e7, 1e6, "M" } };
+	double size = fabs(v);
+	char text[32];
+	int n;
+
+	for (size_t i = 0; i < sizeof(scale) / sizeof(*scale); i++)
+		if (size >= scale[i].from) {
+			buf_printf(out, size < 999.5 * scale[i].size ? "%.3g %s" : "%.0f %s", v / scale[i].size,
+				   scale[i].sign);
+			return;
+		}
+	if (size < 999.5) {
+		buf_printf(out, "%.*g", size >= 1 ? 3 : 2, size < 1e-9 ? 0 : v);
+		return;
+	}
+	n = snprintf(text, sizeof(text), "%.0f", size);
+	if (v < 0)
+		buf_addch(out, '-');
+	for (int i = 0; i < n; i++) {
+		if (i && !((n - i) % 3))
+			buf_addch(out, ',');
+		buf_addch(out, text[i]);
+	}
+}
+
 static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one)
 {
 	const struct task *t = one->of;
@@ -1204,7 +1236,7 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 	if (t->pid || one->task.ended <= 1) {
 		buf_addstr(&name, t->name ? t->name : "?");
 	} else {
-		incident_put_number(&name, (double)one->task.ended);
+		put_number(&name, (double)one->task.ended);
 		if (parent_of(kept, n, t) < n)
 			buf_addstr(&name, " short-lived children");
 		else
@@ -1372,36 +1404,6 @@ static int find_tasks(struct incidents *found, const char *path, struct error *e
 
 /* ---- a sentence ---- */
 
-void incident_put_number(struct buf *out, double v)
-{
-	static const struct {
-		double from, size;
-		const char *sign;
-	} scale[] = { { 9.995e14, 1e15, "P" }, { 9.995e11, 1e12, "T" }, { 9.995e8, 1e9, "G" }, { 1e7, 1e6, "M" } };
-	double size = fabs(v);
-	char text[32];
-	int n;
-
-	for (size_t i = 0; i < sizeof(scale) / sizeof(*scale); i++)
-		if (size >= scale[i].from) {
-			buf_printf(out, size < 999.5 * scale[i].size ? "%.3g %s" : "%.0f %s", v / scale[i].size,
-				   scale[i].sign);
-			return;
-		}
-	if (size < 999.5) {
-		buf_printf(out, "%.*g", size >= 1 ? 3 : 2, size < 1e-9 ? 0 : v);
-		return;
-	}
-	n = snprintf(text, sizeof(text), "%.0f", size);
-	if (v < 0)
-		buf_addch(out, '-');
-	for (int i = 0; i < n; i++) {
-		if (i && !((n - i) % 3))
-			buf_addch(out, ',');
-		buf_addch(out, text[i]);
-	}
-}
-
 static void put_value(struct buf *out, double v, const char *unit)
 {
 	double size = !strncmp(unit, "By", 2) ? 1 : !strncmp(unit, "MB", 2) ? 1e6 : 0;
@@ -1416,7 +1418,7 @@ static void put_value(struct buf *out, double v, const char *unit)
 		buf_addstr(out, unit + 2);
 		return;
 	}
-	incident_put_number(out, v);
+	put_number(out, v);
 	if (!strcmp(unit, "1/s"))
 		buf_addstr(out, "/s");
 	else if (unit[0] && strcmp(unit, "1")) {
@@ -1470,7 +1472,7 @@ static void put_move(struct buf *out, const struct incident_series *s)
 	}
 	if (strcmp(s->unit, "%") && times >= 2 && times < 1e4) {
 		buf_addstr(out, " x");
-		incident_put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);
+		put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);
 		buf_addstr(out, " (");
 		put_value(out, s->value, s->unit);
 		buf_addch(out, ')');
@@ -1769,6 +1771,8 @@ static int conclude(struct incidents *found, const char *path, const char *name,
 	int err = 0;
 
 	scan_all(s, found);
+	for (uint32_t i = 0; i < found->n; i++)
+		order(&found->incident[i]);
 	found->n_scanned = s->n_series;
 	found->bin_s = s->bin_s / s->per_bin;
 	while (n < found->n && n < INCIDENTS_MOST && found->incident[n].score >= SCORE_LEAST)

@@ -87,5 +87,3 @@ void incident_put_time(const struct incidents *all, const struct incident *i, st
 struct json *incident_json(const struct incidents *all, uint32_t i);
 /* Whether series `k` is the first of its metric. */
 bool incident_names_first(const struct incident *i, uint32_t k);
-/* A number as people read it: "1,835", "68.2", "0.031". */
-void incident_put_number(struct buf *out, double v);

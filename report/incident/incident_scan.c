@@ -1346,7 +1346,6 @@ static void end_group(struct group *g, const struct incident_store *s)
 	i->every_s = (double)g->period * s->bin_s;
 	i->times = i->every_s > 0 ? (uint32_t)lround((i->to_s - i->from_s) / i->every_s) : 0;
 	i->score = g->usual ? 0 : i->score + 0.1 * log2(1 + i->n_all);
-	incident_order(i);
 }
 
 static int by_rank(const void *a, const void *b)

@@ -55,14 +55,12 @@ struct incident_store {
 	double bin_s; /* mean length of a bin */
 	bool tasks;   /* they were recorded */
 };
-/* Finds what happened in it: incidents without exact times, tasks and sentences, best first. Shapes of series that
- * recur lose their values. */
+/* Finds incidents, best first, whose series have no order, and which have no exact times, tasks and sentences. What recurs
+ * in series loses its values. */
 void scan_all(struct incident_store *s, struct incidents *out);
 
 /* The least change of a metric that matters, in its unit; 0: any. */
 double incident_least(const char *metric);
-/* Puts what people know by name first. */
-void incident_order(struct incident *i);
 
 /* The run of values with the largest sum, fed value by value; to 0: none is above 0. */
 struct best_run {
