@@ -140,16 +140,11 @@ static int refuse_unbound(const struct expr_input *input, struct error *e)
 		[EXPR_SYSTEM] = "system",
 	};
 	const char *f = input->aspect < sizeof(call) / sizeof(*call) ? call[input->aspect] : NULL;
+	SCOPED(scoped_free)
+	char *id = f ? memory_format("%s(%s)", f, input->name) :
+		       memory_format("%s%s", input->aspect == EXPR_LITERAL ? "#" : "", input->name);
 
-	return error_set(e, EINVAL, "no value for %s%s%s%s; give %s%s%s%s=VALUE",
-			 input->aspect == EXPR_LITERAL ? "#" :
-			 f                             ? f :
-							 "",
-			 f ? "(" : "", input->name, f ? ")" : "",
-			 input->aspect == EXPR_LITERAL ? "#" :
-			 f                             ? f :
-							 "",
-			 f ? "(" : "", input->name, f ? ")" : "");
+	return error_set(e, EINVAL, "no value for %s; give %s=VALUE", id, id);
 }
 
 static int evaluate(const struct eval *v, struct value *result, struct error *e)

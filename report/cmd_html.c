@@ -436,8 +436,8 @@ static const struct sink_ops ops = {
 	.end = end,
 };
 
-/* Reads a recording, which is called `name`. `config` selects metrics and time. 0 or -errno with the text in *e; release the
- * recording in both cases. */
+/* Reads a recording, which is called `name`. `config` selects metrics and time. 0 or -errno with the text in *e;
+ * release the recording in both cases. */
 static int html_collect(struct html_recording *r, const char *path, const char *name,
 			const struct pipeline_config *config, struct error *e)
 {

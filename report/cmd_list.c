@@ -267,11 +267,17 @@ static const char *nearest_listing(const char *word)
 }
 
 /* [WHAT] [GLOB] FILE: the last one is the file; the first is WHAT if it is one of the words. */
-static int assign_operands(struct arguments *a, int n, char **operand, struct error *e)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	const char *near, *last = operand[n - 1];
+	struct arguments *a = into;
+	const char *near, *last;
 	int i = 0;
 
+	if (!n)
+		return error_set(e, EINVAL, "no recording given; try --help");
+	if (n > 3)
+		return error_set(e, EINVAL, "list takes one recording; try --help");
+	last = operand[n - 1];
 	if (!strcmp(operand[0], "metrics") && access(last, F_OK) && (n == 1 || (n == 2 && strpbrk(last, "*?[")))) {
 		a->listing = listing_find("metrics");
 		a->glob = n == 2 ? last : NULL;
@@ -301,15 +307,6 @@ static const struct option_row rows[] = {
 	{ "format", 0, "table|json", "table (default) or json", WORD(format) },
 	{ 0 },
 };
-
-static int operands(void *into, int n, char **operand, struct error *e)
-{
-	if (!n)
-		return error_set(e, EINVAL, "no recording given; try --help");
-	if (n > 3)
-		return error_set(e, EINVAL, "list takes one recording; try --help");
-	return assign_operands(into, n, operand, e);
-}
 
 static const struct options_spec spec = {
 	.name = "pmrep list",
