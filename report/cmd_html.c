@@ -242,7 +242,6 @@ struct collect {
 	struct sink sink;
 	struct html_recording *r;
 	const struct pipeline_config *config;
-	const struct places *places;
 	struct sink *search; /* owned: finds incidents in the same numbers */
 	/* Owned, by metric: what has bins; of that what is not shown; the others. */
 	bool *charted, *few, *others;
@@ -304,7 +303,6 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 
 	if (err)
 		return err;
-	c->places = plan->places;
 	wanted = plan->sheet[0].shown;
 	forget_plan(c);
 	c->charted = memory_new(plan->binding->n_metrics, sizeof(*c->charted));
@@ -414,7 +412,7 @@ static int end(struct sink *sink)
 	add_damage(c);
 	/* Of several recordings in one file, the first defines the series. */
 	if (!r->host)
-		r->host = memory_text(pm_map_text(&c->places->model->header, PM_HEADER_HOST, ""));
+		r->host = memory_text(pm_map_text(&pm_reader_model(sink->reader)->header, PM_HEADER_HOST, ""));
 	for (; c->placed_events < r->n_events; c->placed_events++) {
 		struct html_event *h = &r->event[c->placed_events];
 
@@ -469,11 +467,7 @@ static int html_collect(struct html_recording *r, const char *path, const char *
 /* ---- all of it ---- */
 
 struct facts {
-	struct buf *out, rows; /* rows: of the current part */
-	char *title;           /* of it, or NULL */
-	const struct info_column *column;
-	size_t n;
-	uint64_t n_rows;
+	struct buf *out;
 	bool in_cards;
 };
 
@@ -488,80 +482,49 @@ static bool is_card(const char *title)
 	return false;
 }
 
-static void put_head(struct facts *f)
+static void put_facts_row(struct buf *out, const struct info_part *part, const struct info_row *row)
 {
-	if (!f->column[0].name[0])
-		return;
-	buf_addstr(f->out, "<thead><tr>");
-	for (size_t i = 0; i < f->n; i++)
-		buf_printf(f->out, "<th scope=col%s>%s</th>", f->column[i].right ? " class=n" : "",
-			   f->column[i].name);
-	buf_addstr(f->out, "</tr></thead>");
+	const char *what = privacy_name(row->privacy);
+
+	buf_addstr(out, "<tr>");
+	for (size_t i = 0; i < part->n; i++) {
+		buf_addstr(out, !i ? "<th scope=row>" : part->column[i].right ? "<td class=n>" : "<td>");
+		text_markup(out, row->cell[i]);
+		if (what && i + 1 == part->n)
+			buf_printf(out, " <span class=reveals title=\"reveals the %s\">%s</span>", what, what);
+		buf_addstr(out, i ? "</td>" : "</th>");
+	}
+	buf_addstr(out, "</tr>\n");
 }
 
-static void end_part(struct facts *f)
+static void put_facts(void *ctx, struct info_part *part)
 {
-	bool card = f->title && is_card(f->title), open = card || (f->title && !strcmp(f->title, "Sources"));
+	struct facts *f = ctx;
+	bool card = is_card(part->title), open = card || !strcmp(part->title, "Sources");
 
 	/* Events have a place of their own, where they can be clicked. */
-	if (f->title && f->rows.len && strcmp(f->title, "Events")) {
-		if (card != f->in_cards)
-			buf_addstr(f->out, card ? "<div class=cards>\n" : "</div>\n");
-		f->in_cards = card;
-		buf_printf(f->out, "<details class=\"facts%s\"%s><summary>", card ? " card" : "",
-			   open ? " open" : "");
-		text_markup(f->out, f->title);
-		if (!card)
-			buf_printf(f->out, " <span class=count>%llu</span>", (unsigned long long)f->n_rows);
-		html_put(f->out,
-			 "</summary><div class=scroll tabindex=0 role=group aria-label=\"%s\"><table class=facts>",
-			 f->title);
-		put_head(f);
-		buf_addstr(f->out, "<tbody>\n");
-		buf_add(f->out, f->rows.data, f->rows.len);
-		buf_addstr(f->out, "</tbody></table></div>");
-		if (f->n_rows > ROWS_MOST)
-			buf_printf(f->out, "<p class=hint>%llu more: pmrep info --all has them.</p>",
-				   (unsigned long long)(f->n_rows - ROWS_MOST));
-		buf_addstr(f->out, "</details>\n");
-	}
-	buf_clear(&f->rows);
-	free(f->title);
-	f->title = NULL;
-	f->n_rows = 0;
-}
-
-static void part(void *ctx, const char *title, const struct info_column *column, size_t n)
-{
-	struct facts *f = ctx;
-
-	end_part(f);
-	f->title = memory_text(title);
-	f->column = column;
-	f->n = n;
-}
-
-static void row(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy)
-{
-	struct facts *f = ctx;
-	const char *what = privacy_name(privacy);
-
-	if (f->n_rows++ >= ROWS_MOST)
+	if (!part->n_rows || !strcmp(part->title, "Events"))
 		return;
-	buf_addstr(&f->rows, "<tr>");
-	for (size_t i = 0; i < n; i++) {
-		buf_addstr(&f->rows, !i ? "<th scope=row>" : f->column[i].right ? "<td class=n>" : "<td>");
-		text_markup(&f->rows, cell[i] ? cell[i] : "");
-		if (what && i + 1 == n)
-			buf_printf(&f->rows, " <span class=reveals title=\"reveals the %s\">%s</span>", what, what);
-		buf_addstr(&f->rows, i ? "</td>" : "</th>");
-	}
-	buf_addstr(&f->rows, "</tr>\n");
-	memory_whole(&f->rows);
-}
-
-static void remark(void *ctx, const char *text)
-{
+	if (card != f->in_cards)
+		buf_addstr(f->out, card ? "<div class=cards>\n" : "</div>\n");
+	f->in_cards = card;
+	html_put(f->out, "<details class=\"facts%s\"%s><summary>%s", card ? " card" : "", open ? " open" : "",
+		 part->title);
+	if (!card)
+		html_put(f->out, " <span class=count>%zu</span>", part->n_rows);
+	html_put(f->out, "</summary><div class=scroll tabindex=0 role=group aria-label=\"%s\"><table class=facts>",
+		 part->title);
+	for (size_t i = 0; i < part->n && part->column[0].name[0]; i++)
+		buf_printf(f->out, "%s<th scope=col%s>%s</th>%s", i ? "" : "<thead><tr>",
+			   part->column[i].right ? " class=n" : "", part->column[i].name,
+			   i + 1 < part->n ? "" : "</tr></thead>");
+	buf_addstr(f->out, "<tbody>\n");
+	for (size_t i = 0; i < part->n_rows && i < ROWS_MOST; i++)
+		put_facts_row(f->out, part, &part->row[i]);
+	buf_addstr(f->out, "</tbody></table></div>");
+	if (part->n_rows > ROWS_MOST)
+		html_put(f->out, "<p class=hint>%zu more: pmrep info --all has them.</p>", part->n_rows - ROWS_MOST);
+	buf_addstr(f->out, "</details>\n");
 }
 
 /* ---- the head ---- */
@@ -669,7 +632,6 @@ static void add_target(struct html_recording *r, const struct pm_model *m, const
 static int html_facts(struct html_recording *r, const char *path, struct error *e)
 {
 	struct facts f = { .out = &r->facts };
-	const struct info_sink to = { .ctx = &f, .part = part, .row = row, .remark = remark };
 	SCOPED(scan_release) struct scan s = { 0 };
 	/* Everything was read before; what is damaged is read again, to say so. */
 	int err = scan_path(&s, path, SCAN_TIMES | (r->result.damaged ? 0 : SCAN_INDEX), e);
@@ -685,14 +647,12 @@ static int html_facts(struct html_recording *r, const char *path, struct error *
 	add_target(r, m, &s);
 	add_plain(r, m, PM_HEADER_LABELS, LABELS);
 	add_plain(r, m, PM_HEADER_HISTORY, HISTORY);
-	info_say(input_name(r->path), &s, true, &to);
-	end_part(&f);
+	info_say(input_name(r->path), &s, true, put_facts, &f);
 	if (f.in_cards)
 		buf_addstr(&r->facts, "</div>\n");
 	r->interval_s = (double)pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0) / 1e9;
 	r->lost_ticks = s.lost_ticks;
 	r->n_refused = m->n_probes;
-	buf_release(&f.rows);
 	memory_whole(&r->facts);
 	return 0;
 }

@@ -220,26 +220,46 @@ static uint64_t info_number(const struct pm_model *m, const char *name)
 	return c && !c->reason && c->value.kind == PM_VALUE_U64 ? c->value.u64 : 0;
 }
 
-/* ---- the report, part by part, into a sink that makes text or a page ---- */
+/* ---- the report, part by part, of which others make text or a page ---- */
 
 struct report {
 	struct scan *s;
 	const struct pm_model *m;
-	const struct info_sink *to;
-	const char *part; /* title of the last one */
+	void (*take)(void *ctx, struct info_part *part);
+	void *ctx;
+	struct info_part part; /* that is being filled */
 	struct buf cell;
 };
 
-static void say_part(struct report *p, const char *title, const struct info_column *column, size_t n)
+static void end_part(struct report *p)
 {
-	p->part = title;
-	p->to->part(p->to->ctx, title, column, n);
+	struct info_part *part = &p->part;
+
+	if (part->title)
+		p->take(p->ctx, part);
+	for (size_t i = 0; i < part->n_rows; i++)
+		for (size_t k = 0; k < part->n; k++)
+			free(part->row[i].cell[k]);
+	free(part->row);
+	buf_release(&part->remarks);
 }
 
-static void say_row(struct report *p, const char *const *cell, size_t n, enum pm_privacy privacy)
+static void say_part(struct report *p, const char *title, const struct info_column *column, size_t n)
 {
+	end_part(p);
+	p->part = (struct info_part){ .title = title, .column = column, .n = n };
+}
+
+/* A cell of each column; of the last one `privacy` says what it reveals. */
+static void say_row(struct report *p, const char *const *cell, enum pm_privacy privacy)
+{
+	struct info_row row = { .privacy = privacy };
+
 	memory_whole(&p->cell);
-	p->to->row(p->to->ctx, cell, n, privacy);
+	for (size_t i = 0; i < p->part.n; i++)
+		row.cell[i] = memory_text(cell[i] ? cell[i] : "");
+	memory_room(&p->part.row, p->part.n_rows, sizeof(row));
+	p->part.row[p->part.n_rows++] = row;
 }
 
 /* A part of names and values. */
@@ -252,7 +272,7 @@ static void say_facts(struct report *p, const char *title)
 
 static void say_fact(struct report *p, const char *name, const char *value, enum pm_privacy privacy)
 {
-	say_row(p, (const char *const[]){ name, value }, 2, privacy);
+	say_row(p, (const char *const[]){ name, value }, privacy);
 }
 
 /* What is technical: of p->cell. */
@@ -271,16 +291,6 @@ __attribute__((format(printf, 3, 4))) static void say_fact_f(struct report *p, c
 	buf_vprintf(&p->cell, format, ap);
 	va_end(ap);
 	say_cell(p, name);
-}
-
-/* The format has one %llu in it. */
-__attribute__((format(printf, 2, 0))) static void say_remark(struct report *p, const char *format,
-							     unsigned long long n)
-{
-	char text[80];
-
-	snprintf(text, sizeof(text), format, n);
-	p->to->remark(p->to->ctx, text);
 }
 
 /* "1.250 ms" */
@@ -512,7 +522,7 @@ static void sources(struct report *p)
 		buf_clear(&p->cell);
 		add_samples(&p->cell, &source->skew);
 		say_row(p, (const char *const[]){ source->name, number[0], number[1], number[2], buf_str(&p->cell) },
-			5, PM_PRIVACY_TECHNICAL);
+			PM_PRIVACY_TECHNICAL);
 	}
 }
 
@@ -606,10 +616,10 @@ static void events(struct report *p, bool all)
 	}
 	more -= shown;
 	if (ended)
-		say_remark(p, "tasks, cgroups and devices that ended: %llu; --all lists them",
+		buf_printf(&p->part.remarks, "tasks, cgroups and devices that ended: %llu; --all lists them\n",
 			   (unsigned long long)ended);
 	if (more)
-		say_remark(p, "%llu more; pmrep dump shows them", (unsigned long long)more);
+		buf_printf(&p->part.remarks, "%llu more; pmrep dump shows them\n", (unsigned long long)more);
 }
 
 static void reveals(struct report *p)
@@ -718,7 +728,7 @@ static void say_config(struct report *p, bool all)
 		return;
 	say_facts(p, "One-time values");
 	if (!all) {
-		say_remark(p, "%llu; --all shows them", p->m->n_configs);
+		buf_printf(&p->part.remarks, "%u; --all shows them\n", p->m->n_configs);
 		return;
 	}
 	for (uint32_t i = 0; i < p->m->n_configs; i++) {
@@ -748,7 +758,7 @@ static void say_decoded(struct report *p, const char *title, struct decoded *d, 
 	const char *cell[] = { d->name, "", "", buf_str(&d->text) };
 	char value[32];
 
-	if (strcmp(p->part, title) != 0)
+	if (strcmp(p->part.title, title) != 0)
 		say_part(p, title, column + 4 - n, n);
 	snprintf(value, sizeof(value), "0x%llx", (unsigned long long)d->value);
 	if (n == 4 && !strncmp(d->name, "msr.", 4))
@@ -758,7 +768,7 @@ static void say_decoded(struct report *p, const char *title, struct decoded *d, 
 		add_places(&p->cell, d->config);
 	cell[2] = buf_str(&p->cell);
 	cell[4 - n] = d->name;
-	say_row(p, cell + 4 - n, n, PM_PRIVACY_TECHNICAL);
+	say_row(p, cell + 4 - n, PM_PRIVACY_TECHNICAL);
 }
 
 /* Which only x86 has. */
@@ -772,9 +782,9 @@ static void say_setting(void *ctx, struct decoded *d)
 	say_decoded(ctx, "Settings of the kernel", d, 3);
 }
 
-void info_say(const char *path, struct scan *s, bool all, const struct info_sink *to)
+void info_say(const char *path, struct scan *s, bool all, void (*take)(void *ctx, struct info_part *part), void *ctx)
 {
-	struct report p = { .s = s, .m = pm_reader_model(s->reader), .to = to, .cell = BUF_INIT };
+	struct report p = { .s = s, .m = pm_reader_model(s->reader), .take = take, .ctx = ctx };
 
 	recording(&p, path);
 	say_host(&p);
@@ -788,80 +798,48 @@ void info_say(const char *path, struct scan *s, bool all, const struct info_sink
 	missing(&p);
 	events(&p, all);
 	reveals(&p);
+	end_part(&p);
 	buf_release(&p.cell);
 }
 
 /* ---- as text: tables, one below the other ---- */
 
-/* Parts as tables, one below the other. */
 struct page {
-	struct table *t; /* NULL: no row yet */
-	const struct info_column *column;
-	size_t n;
 	struct buf *out;
 	unsigned width;
 	bool color;
 };
 
-static void end_table(struct page *p)
-{
-	if (p->t)
-		table_print(p->t, p->width, p->column[0].name[0], p->color, p->out);
-	table_free(p->t);
-	p->t = NULL;
-}
-
-static void part(void *ctx, const char *title, const struct info_column *column, size_t n)
+static void put_part(void *ctx, struct info_part *part)
 {
 	struct page *p = ctx;
-
-	end_table(p);
-	buf_printf(p->out, "%s%s%s%s\n", p->out->len ? "\n" : "", p->color ? "\033[1m" : "", title,
-		   p->color ? "\033[0m" : "");
-	p->column = column;
-	p->n = n;
-}
-
-static void begin_table(struct page *p)
-{
-	p->t = table_new();
-	for (size_t i = 0; i < p->n; i++)
-		table_column(p->t, p->column[i].name, p->column[i].right ? TABLE_RIGHT : TABLE_LEFT,
-			     p->column[i].wraps);
-}
-
-static void row(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy)
-{
-	struct page *p = ctx;
-	const char *what = privacy_name(privacy);
+	struct table *t = table_new();
 	SCOPED(buf_release) struct buf marked = BUF_INIT;
 
-	if (!p->t)
-		begin_table(p);
-	table_row(p->t);
-	for (size_t i = 0; i < n; i++) {
-		buf_addstr(&marked, cell[i] ? cell[i] : "");
-		if (what && i + 1 == n)
-			buf_printf(&marked, "  [%s]", what);
-		table_cell_buf(p->t, &marked, NULL);
+	buf_printf(p->out, "%s%s%s%s\n", p->out->len ? "\n" : "", p->color ? "\033[1m" : "", part->title,
+		   p->color ? "\033[0m" : "");
+	for (size_t i = 0; i < part->n; i++)
+		table_column(t, part->column[i].name, part->column[i].right ? TABLE_RIGHT : TABLE_LEFT,
+			     part->column[i].wraps);
+	for (const struct info_row *row = part->row; row < part->row + part->n_rows; row++) {
+		const char *what = privacy_name(row->privacy);
+
+		table_row(t);
+		for (size_t i = 0; i < part->n; i++) {
+			buf_addstr(&marked, row->cell[i]);
+			if (what && i + 1 == part->n)
+				buf_printf(&marked, "  [%s]", what);
+			table_cell_buf(t, &marked, NULL);
+		}
 	}
-}
-
-static void remark(void *ctx, const char *text)
-{
-	struct page *p = ctx;
-
-	end_table(p);
-	buf_printf(p->out, "%s\n", text);
+	table_print(t, p->width, part->column[0].name[0], p->color, p->out);
+	table_free(t);
+	buf_addstr(p->out, buf_str(&part->remarks));
 }
 
 void info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out)
 {
-	struct page p = { .out = out, .width = width, .color = color };
-	const struct info_sink to = { .ctx = &p, .part = part, .row = row, .remark = remark };
-
-	info_say(path, s, all, &to);
-	end_table(&p);
+	info_say(path, s, all, put_part, &(struct page){ out, width, color });
 }
 
 /* ---- as JSON: one object with everything ---- */

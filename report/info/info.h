@@ -17,22 +17,26 @@ struct topology_counts topology_count(const struct pm_topology *t);
 /* Appends "8 CPUs, 4 cores, 1 package, 1 node", as far as they are known. */
 void topology_put(struct topology_counts c, struct buf *out);
 
-/* Takes the report part by part. */
+/* A part of the report. */
+#define INFO_CELLS 5
 struct info_column {
 	const char *name; /* "" in all columns: the table has no head */
 	bool right, wraps;
 };
-struct info_sink {
-	void *ctx;
-	/* A part begins; `column` lives as long as the program. */
-	void (*part)(void *ctx, const char *title, const struct info_column *column, size_t n);
-	/* `privacy`: what the last cell reveals. A cell may be NULL. */
-	void (*row)(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy);
-	/* A line after the rows. */
-	void (*remark)(void *ctx, const char *text);
+struct info_row {
+	char *cell[INFO_CELLS];  /* owned */
+	enum pm_privacy privacy; /* what the last one reveals */
 };
-/* `all` as below. */
-void info_say(const char *path, struct scan *s, bool all, const struct info_sink *to);
+struct info_part {
+	const char *title; /* of the program, as is `column` */
+	const struct info_column *column;
+	size_t n;
+	struct info_row *row; /* owned */
+	size_t n_rows;
+	struct buf remarks; /* lines after the rows */
+};
+/* Calls `take` for each part. `all` as below. */
+void info_say(const char *path, struct scan *s, bool all, void (*take)(void *ctx, struct info_part *part), void *ctx);
 
 /* Appends the report. `all`: one-time values and all events too. */
 void info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out);
