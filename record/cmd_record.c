@@ -1,23 +1,28 @@
-/* Recording: runs the command, waits for ticks, signals, keys and control words, and ends with the right status. */
+/* Recording: the command line's request from start to end. Runs the command, waits for ticks, signals, keys and control
+ * words, and ends with the right status. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/number.h"
-#include "record/child.h"
+#include "common/parse.h"
 #include "record/commands.h"
-#include "record/control.h"
 #include "record/host/caller.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
 #include "record/host/process.h"
-#include "record/host/service.h"
 #include "record/marksocket.h"
 #include "record/record_options.h"
 #include "record/perf/freeze_smi.h"
@@ -25,6 +30,548 @@
 #include "record/perf/source_perf.h"
 #include "record/plan/plan.h"
 #include "record/sample/session.h"
+
+/* ---- the service manager that started pmrec (sd_notify(3), Type=notify) wants to know that it is recording, alive, or
+ * ending; nothing is sent unless the manager requested it ---- */
+
+struct service {
+	int fd;           /* -1: no manager */
+	uint64_t wake_ns; /* its interval; 0: none */
+	uint64_t next_ns; /* the next time, CLOCK_MONOTONIC */
+};
+
+#define SERVICE_INIT ((struct service){ .fd = -1 })
+
+/* systemd's patience is WATCHDOG_USEC: notify it twice in that time. */
+static uint64_t patience(void)
+{
+	const char *pid = secure_getenv("WATCHDOG_PID"), *usec = secure_getenv("WATCHDOG_USEC");
+
+	if (!usec || (pid && strtoull(pid, NULL, 10) != (unsigned long long)getpid()))
+		return 0;
+	return strtoull(usec, NULL, 10) * 1000 / 2;
+}
+
+static void service_close(struct service *s)
+{
+	fd_close(&s->fd);
+	*s = SERVICE_INIT;
+}
+
+/* Connects to $NOTIFY_SOCKET, before the rights to do so are dropped. Not for a program with rights that its caller
+ * lacks. */
+static void service_open(struct service *s)
+{
+	const char *path = secure_getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	size_t len = path ? strlen(path) : 0;
+
+	*s = SERVICE_INIT;
+	if (len < 2 || len >= sizeof(to.sun_path) || (*path != '/' && *path != '@'))
+		return;
+	memcpy(to.sun_path, path, len);
+	if (*path == '@')
+		to.sun_path[0] = '\0';
+	s->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s->fd >= 0 &&
+	    connect(s->fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)))
+		service_close(s);
+	if (s->fd >= 0)
+		s->wake_ns = patience();
+}
+
+/* Sends lines of sd_notify(3), such as "READY=1", without blocking. */
+static void service_tell(const struct service *s, const char *text)
+{
+	if (s->fd >= 0)
+		(void)!send(s->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* Whether it is time to notify the manager; true once per interval. */
+static bool service_due(struct service *s, uint64_t now_ns)
+{
+	if (!s->wake_ns || now_ns < s->next_ns)
+		return false;
+	s->next_ns = now_ns + s->wake_ns;
+	return true;
+}
+
+/* ---- the command: forked early, so that its pid is known to events that follow it; started when everything is ready.
+ * And the signals that are passed on to it ---- */
+
+struct signals_event {
+	int signo;
+	bool terminal; /* typed at the terminal: its whole foreground group has received it */
+};
+
+struct child_setup {
+	bool stdout_to_stderr; /* because the recording goes to stdout */
+	struct rlimit files;   /* as the caller had it: sources may raise it for their descriptors */
+};
+
+struct child {
+	pid_t pid;
+	int go;      /* a byte here lets it exec; closing it lets it end */
+	int failure; /* read end: the errno of a failed exec; end of file: it has started */
+	uint64_t started_ns, ended_ns;
+	int status; /* as of wait(2) */
+	struct rusage usage;
+	bool started, ended;
+};
+
+enum { OWN = 1, PERF = 2, TURBOSTAT = 4, USR1 = 8, ALL = 15 };
+
+/* Signals that pmrec, and the programs that it stands for, do not leave to the kernel, which would end the process
+ * silently. */
+static const struct {
+	int signo;
+	unsigned by;
+} handled[] = {
+	{ SIGINT, ALL },
+	{ SIGTERM, ALL },
+	{ SIGHUP, ALL },
+	{ SIGQUIT, ALL },
+	{ SIGCHLD, ALL },
+	{ SIGUSR1, USR1 },
+	{ SIGALRM, PERF },
+	{ SIGABRT, PERF },
+	/* Only if sent by kill(1); that of a closed pipe is pending on the thread that wrote. */
+	{ SIGPIPE, PERF | TURBOSTAT },
+};
+
+/* Before any thread is started: those that pmrec receives, or the program that it stands for, with a command or not.
+ * They are blocked in every thread; the control thread reads them. A descriptor or -errno. */
+static int signals_open(const struct joined *j, bool command)
+{
+	unsigned by = !j ? OWN : j->says ? PERF : TURBOSTAT;
+	struct sigaction old;
+	sigset_t set;
+	int fd;
+
+	/* It ends turbostat if there is a command, and perf if there is none. */
+	if (!j || j->says == command)
+		by |= USR1;
+	sigemptyset(&set);
+	/* A shell without job control starts background jobs with SIGINT ignored. That is about the terminal's
+	 * Ctrl-C, not meant to make a recorder that only SIGKILL and SIGTERM can end. */
+	signal(SIGINT, SIG_DFL);
+	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
+		int signo = handled[i].signo;
+
+		/* What the caller ignored (nohup) stays ignored. */
+		if (handled[i].by & by &&
+		    (signo == SIGCHLD || sigaction(signo, NULL, &old) || old.sa_handler != SIG_IGN))
+			sigaddset(&set, signo);
+	}
+	signal(SIGCHLD, SIG_DFL);
+	if (!j)
+		signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* write() says it */
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	sigaddset(&set, SIGCONT); /* stays pending: see continued() */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return fd < 0 ? -errno : fd;
+}
+
+/* False: nothing more. */
+static bool signals_next(int signals, struct signals_event *e)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signals, &info, sizeof(info)) != sizeof(info))
+		return false;
+	e->signo = (int)info.ssi_signo;
+	e->terminal = info.ssi_code == SI_KERNEL;
+	return true;
+}
+
+/* Whether it requests the end. */
+static bool signals_end(const struct signals_event *e)
+{
+	return e->signo != SIGCHLD && e->signo != SIGUSR1;
+}
+
+/* In the forked process: waits until it may continue, then takes the caller's credentials and settings. 0 or
+ * -errno. */
+static int child_prepare(int go, const struct child_setup *setup)
+{
+	sigset_t none;
+	char byte;
+	int err;
+
+	while (read(go, &byte, 1) != 1)
+		if (errno != EINTR)
+			caller_leave(0); /* the recorder has ended, or no longer wants it */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	err = privileges_for_child();
+	/* A higher limit than before does no harm, but could surprise. */
+	if (setup->files.rlim_cur)
+		setrlimit(RLIMIT_NOFILE, &setup->files);
+	if (!err && setup->stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		err = -errno;
+	return err;
+}
+
+/* The same, and runs the program; does not return. */
+static void child_run(char **argv, int go, int failure, const struct child_setup *setup)
+{
+	int err = child_prepare(go, setup);
+
+	if (!err) {
+		execvp(argv[0], argv);
+		err = -errno;
+	}
+	if (write(failure, &err, sizeof(err)) < 0)
+		caller_leave(126);
+	caller_leave(err == -ENOENT ? 127 : 126);
+}
+
+/* Lets record/host/caller.h fork: `what` is the number of the program there, `text` what that does not tell, or NULL.
+ * 0 or -errno. */
+static int child_fork(struct child *c, unsigned what, const char *text, struct error *e)
+{
+	int go[2] = { -1, -1 }, failure[2] = { -1, -1 };
+
+	*c = (struct child){ .go = -1, .failure = -1 };
+	if (pipe2(go, O_CLOEXEC) || pipe2(failure, O_CLOEXEC))
+		goto fail;
+	c->pid = caller_launch(what, text, go[0], failure[1]);
+	if (c->pid < 0) {
+		errno = -c->pid;
+		goto fail;
+	}
+	close(go[0]);
+	close(failure[1]);
+	c->go = go[1];
+	c->failure = failure[0];
+	return 0;
+fail:
+	error_sys(e, errno, "cannot start a process");
+	c->pid = 0;
+	for (int i = 0; i < 2; i++) {
+		fd_close(&go[i]);
+		fd_close(&failure[i]);
+	}
+	return -e->number;
+}
+
+static void close_pipes(struct child *c)
+{
+	fd_close(&c->go);
+	fd_close(&c->failure);
+}
+
+/* Whether it has ended, or waits until it has. */
+static bool child_ended(struct child *c, bool wait)
+{
+	pid_t pid;
+
+	if (c->ended || !c->pid)
+		return true;
+	do {
+		pid = wait4(c->pid, &c->status, wait ? 0 : WNOHANG, &c->usage);
+	} while (pid < 0 && errno == EINTR);
+	if (pid == 0)
+		return false;
+	c->ended_ns = clocks_monotonic();
+	c->ended = true;
+	return true;
+}
+
+/* Lets it run. 0, or -errno if it could not be run; the text is in *e, and the process has ended. */
+static int child_start(struct child *c, struct error *e)
+{
+	int err = 0;
+	ssize_t n;
+
+	c->started_ns = clocks_monotonic();
+	c->started = true;
+	if (write(c->go, "g", 1) != 1)
+		err = -errno;
+	do {
+		n = err ? 0 : read(c->failure, &err, sizeof(err));
+	} while (n < 0 && errno == EINTR);
+	close_pipes(c);
+	if (!err)
+		return 0;
+	child_ended(c, true);
+	return error_sys(e, -err, "cannot run the command");
+}
+
+static void child_signal(const struct child *c, int signo)
+{
+	if (c->pid <= 0 || !c->started || c->ended)
+		return;
+	kill(c->pid, signo);
+	/* A stopped child receives the signal only when it continues. */
+	if (signo == SIGTERM || signo == SIGINT || signo == SIGHUP)
+		kill(c->pid, SIGCONT);
+}
+
+/* Ends a child that never started; closes its descriptors. */
+static void child_release(struct child *c)
+{
+	close_pipes(c);
+	if (c->pid > 0 && !c->ended)
+		child_ended(c, true);
+	c->pid = 0;
+}
+
+static void set_u64(struct pm_event *e, uint32_t key, uint64_t v)
+{
+	(void)pm_map_set(&e->attrs, key, pm_u64(v));
+}
+
+/* The event for its end; incomplete if memory is short. `name`: with its pid. */
+static void child_exit_event(const struct child *c, struct pm_event *e, bool name)
+{
+	const struct rusage *u = &c->usage;
+	const uint64_t list[] = { (uint64_t)u->ru_minflt,  (uint64_t)u->ru_majflt, (uint64_t)u->ru_inblock,
+				  (uint64_t)u->ru_oublock, (uint64_t)u->ru_nvcsw,  (uint64_t)u->ru_nivcsw };
+	struct pm_value rusage = pm_array(sizeof(list) / sizeof(list[0]));
+
+	*e = (struct pm_event){ .type = PM_EVENT_CHILD_EXIT, .time_ns = c->ended_ns };
+	for (uint32_t i = 0; i < sizeof(list) / sizeof(list[0]) && rusage.array.item; i++)
+		rusage.array.item[i] = pm_u64(list[i]);
+	if (WIFSIGNALED(c->status))
+		set_u64(e, PM_EVENT_KEY_SIGNAL, (uint64_t)WTERMSIG(c->status));
+	else
+		set_u64(e, PM_EVENT_KEY_EXIT, (uint64_t)WEXITSTATUS(c->status));
+	set_u64(e, PM_EVENT_KEY_USER_NS, clocks_timeval_ns(&u->ru_utime));
+	set_u64(e, PM_EVENT_KEY_SYSTEM_NS, clocks_timeval_ns(&u->ru_stime));
+	set_u64(e, PM_EVENT_KEY_MAXRSS, (uint64_t)u->ru_maxrss * 1024);
+	set_u64(e, PM_EVENT_KEY_ELAPSED_NS, c->ended_ns - c->started_ns);
+	(void)pm_map_set(&e->attrs, PM_EVENT_KEY_RUSAGE, rusage);
+	if (name)
+		set_u64(e, PM_EVENT_KEY_PID, (uint64_t)c->pid);
+}
+
+/* As in a shell: the exit status, or 128 + signal. */
+static int child_exit_code(const struct child *c)
+{
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+/* Waits for the end of a child, and passes signals on that end the recorder. Whether one came. */
+static bool child_await(struct child *c, int signals)
+{
+	struct pollfd p = { .fd = signals, .events = POLLIN };
+	struct signals_event event;
+	bool told = false;
+
+	while (!child_ended(c, false)) {
+		poll(&p, 1, -1);
+		while (signals_next(signals, &event)) {
+			if (!signals_end(&event))
+				continue;
+			told = true;
+			/* The child has already received what the terminal sends. */
+			if (!event.terminal)
+				child_signal(c, event.signo);
+		}
+	}
+	return told;
+}
+
+/* --pre and --post: runs a command of the shell to its end, under this number (child_fork()), with signals passed on.
+ * 0, or -errno with the text in *e: -EINTR after such a signal, -ECANCELED for a status other than 0. */
+static int child_hook(unsigned what, const char *option, const char *command, int signals, struct error *e)
+{
+	struct child c;
+	int err = child_fork(&c, what, NULL, e);
+	bool told;
+
+	if (!err)
+		err = child_start(&c, e);
+	if (err) {
+		child_release(&c);
+		return error_prefix(e, "%s", option);
+	}
+	told = child_await(&c, signals);
+	child_release(&c);
+	if (told)
+		return error_set(e, EINTR, "%s: interrupted", option);
+	if (child_exit_code(&c))
+		return error_set(e, ECANCELED, "%s: '%.200s' ended with %d", option, command, child_exit_code(&c));
+	return 0;
+}
+
+/* ---- requests: commands through --control (perf's protocol: one per line, each answered with "ack"), and those of
+ * `pmrec mark` and `pmrec dump` through an abstract socket (marksocket.h) ---- */
+
+enum control_verb {
+	CONTROL_UNKNOWN,
+	CONTROL_PING,
+	CONTROL_ENABLE,
+	CONTROL_DISABLE,
+	CONTROL_SNAPSHOT,
+	CONTROL_MARK,
+	CONTROL_DUMP,
+	CONTROL_STOP,
+	CONTROL_EVLIST,
+};
+
+struct control {
+	int ctl, ack; /* -1: none */
+	int mark;     /* listening socket (marksocket.h); -1: none */
+	char line[4096];
+	size_t len;
+};
+
+struct control_command {
+	enum control_verb verb;
+	const char *text; /* of MARK; valid until the next call */
+};
+
+static int open_fds(struct control *c, const char *text, struct error *e)
+{
+	const char *comma = strchr(text, ',');
+	uint64_t ctl, ack = 0;
+
+	if (parse_u64_span(text, comma ? (size_t)(comma - text) : strlen(text), 10, &ctl) || ctl > 1 << 20 ||
+	    (comma && (parse_u64(comma + 1, &ack) || ack > 1 << 20)))
+		return error_set(e, EINVAL, "--control: 'fd:%s' names no file descriptors", text);
+	/* Duplicates, so that the command does not inherit them and the caller's flags stay. */
+	c->ctl = fcntl((int)ctl, F_DUPFD_CLOEXEC, 3);
+	c->ack = comma ? fcntl((int)ack, F_DUPFD_CLOEXEC, 3) : -1;
+	if (c->ctl < 0 || (comma && c->ack < 0))
+		return error_sys(e, errno, "--control: fd:%s", text);
+	return 0;
+}
+
+/* Open for reading and writing: a FIFO then neither waits for the other side nor ends when a writer leaves. */
+static int open_fifo(int *fd, const char *path, struct error *e)
+{
+	bool changed = privileges_become_caller();
+	struct stat st;
+
+	*fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	privileges_become_self(changed);
+	if (*fd < 0)
+		return errno == ENOENT ?
+			       error_set(e, ENOENT, "--control: '%s' does not exist; create it with mkfifo", path) :
+			       error_sys(e, errno, "--control: '%s'", path);
+	/* Answers would overwrite a file. */
+	if (fstat(*fd, &st) || !S_ISFIFO(st.st_mode))
+		return error_set(e, EINVAL, "--control: '%s' is not a fifo", path);
+	return 0;
+}
+
+static int open_fifos(struct control *c, const char *text, struct error *e)
+{
+	const char *comma = strchr(text, ',');
+	SCOPED(scoped_free) char *path = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
+	int err = path ? open_fifo(&c->ctl, path, e) : error_sys(e, ENOMEM, "--control");
+
+	return err || !comma ? err : open_fifo(&c->ack, comma + 1, e);
+}
+
+static void control_close(struct control *c)
+{
+	fd_close(&c->ctl);
+	fd_close(&c->ack);
+	fd_close(&c->mark);
+}
+
+/* `where`: "fd:CTL[,ACK]" or "fifo:CTL[,ACK]", or NULL. 0 or -errno. Without the socket for markers it continues. */
+static int control_open(struct control *c, const char *where, struct error *e)
+{
+	int err = 0;
+
+	*c = (struct control){ .ctl = -1, .ack = -1 };
+	c->mark = marksocket_listen();
+	if (!where)
+		return 0;
+	if (!strncmp(where, "fd:", 3))
+		err = open_fds(c, where + 3, e);
+	else if (!strncmp(where, "fifo:", 5))
+		err = open_fifos(c, where + 5, e);
+	else
+		err = error_set(e, EINVAL, "--control: '%s' starts with neither fd: nor fifo:", where);
+	if (err)
+		control_close(c);
+	return err;
+}
+
+static void understand(char *line, struct control_command *command)
+{
+	static const struct {
+		const char *word;
+		enum control_verb verb;
+	} verbs[] = {
+		{ "ping", CONTROL_PING },         { "enable", CONTROL_ENABLE }, { "disable", CONTROL_DISABLE },
+		{ "snapshot", CONTROL_SNAPSHOT }, { "mark", CONTROL_MARK },     { "dump", CONTROL_DUMP },
+		{ "stop", CONTROL_STOP },         { "evlist", CONTROL_EVLIST },
+	};
+	size_t word = strcspn(line, " \t");
+
+	*command = (struct control_command){ .text = line + word + strspn(line + word, " \t") };
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strlen(verbs[i].word) == word && !strncmp(line, verbs[i].word, word))
+			command->verb = verbs[i].verb;
+	/* These concern all events. */
+	if (*command->text && (command->verb == CONTROL_ENABLE || command->verb == CONTROL_DISABLE))
+		command->verb = CONTROL_UNKNOWN;
+}
+
+/* The next whole line of ctl, if there is one now. At the end of the input ctl is closed. */
+static bool control_next(struct control *c, struct control_command *command)
+{
+	for (;;) {
+		/* One byte at a time: whoever shares the descriptor finds the rest, and commands are rare. */
+		struct pollfd p = { .fd = c->ctl, .events = POLLIN };
+		char byte;
+		ssize_t n;
+
+		/* Poll first: the descriptor may be blocking, and its flags belong to the caller. */
+		if (c->ctl < 0 || poll(&p, 1, 0) <= 0)
+			return false;
+		n = read(c->ctl, &byte, 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return false;
+		if (n <= 0)
+			fd_close(&c->ctl);
+		if (n == 1 && byte != '\n' && byte != '\0') {
+			if (c->len < sizeof(c->line) - 1)
+				c->line[c->len++] = byte;
+		} else if (c->len) {
+			c->line[c->len] = '\0';
+			c->len = 0;
+			understand(c->line, command);
+			return true;
+		}
+		if (n != 1)
+			return false;
+	}
+}
+
+/* "ack", or what was wrong. */
+static void control_answer(struct control *c, const char *wrong)
+{
+	char text[300];
+	int len = snprintf(text, sizeof(text), "%.250s\n", wrong ? wrong : "ack");
+
+	/* Do not wait if nobody can read the answer. */
+	if (c->ack >= 0 && write(c->ack, text, (size_t)len) < 0 && errno != EAGAIN)
+		fd_close(&c->ack);
+}
+
+/* The next line of the socket, of at most `size` bytes, and whom to answer (marksocket.h); -1: there is none. */
+static int control_next_peer(struct control *c, char *line, size_t size, struct control_command *command)
+{
+	int peer = c->mark >= 0 ? marksocket_take(c->mark, line, size) : -1;
+
+	if (peer >= 0)
+		understand(line, command);
+	return peer;
+}
+
+/* ---- the recorder ---- */
 
 #define SECOND 1000000000u
 /* Between two looks if nobody watches and nothing has to be looked for. */
@@ -47,7 +594,7 @@ struct recorder {
 	struct session session;
 	struct child_setup setup;
 	struct child child;
-	struct signals signals;
+	int signals; /* descriptor */
 	struct control control;
 	struct progress progress;
 	struct service service;
@@ -773,7 +1320,7 @@ static void obey_signals(struct recorder *r)
 {
 	struct signals_event event;
 
-	while (signals_next(&r->signals, &event))
+	while (signals_next(r->signals, &event))
 		recorder_signal(r, &event);
 }
 
@@ -784,7 +1331,7 @@ static void watch(struct recorder *r)
 
 	while (!r->run_over) {
 		struct pollfd p[FDS] = {
-			[SIGNALS] = { .fd = r->signals.fd, .events = POLLIN },
+			[SIGNALS] = { .fd = r->signals, .events = POLLIN },
 			[WRITING] = { .fd = r->failed ? -1 : recording_fd(r->session.recording), .events = POLLIN },
 			[TICKS] = { .fd = sampler_running(r->session.sampler) ? sampler_fd(r->session.sampler) : -1,
 				    .events = POLLIN },
@@ -879,7 +1426,7 @@ static void end_run(struct recorder *r)
 		/* The recording ended first (-n, --timeout, stop), so end the command, too. */
 		if (!r->child.ended) {
 			child_signal(&r->child, SIGTERM);
-			child_await(&r->child, &r->signals);
+			child_await(&r->child, r->signals);
 			if (r->joined)
 				r->joined->cut = true;
 		}
@@ -895,7 +1442,7 @@ static void end_run(struct recorder *r)
 
 static int run_hook(struct recorder *r, unsigned what, const char *option, const char *command)
 {
-	if (!command || !child_hook(what, option, command, &r->setup, &r->signals, &r->error))
+	if (!command || !child_hook(what, option, command, r->signals, &r->error))
 		return 0;
 	return recorder_fail(r);
 }
@@ -946,7 +1493,7 @@ static bool next_run(struct recorder *r)
 	if (r->quit || r->session.run >= o->run.runs)
 		return false;
 	child_release(&r->child);
-	if (child_fork(&r->child, RUN_COMMAND, o->run.command, &r->setup, &r->error) ||
+	if (child_fork(&r->child, RUN_COMMAND, NULL, &r->error) ||
 	    session_next_run(&r->session, r->child.pid, &r->error)) {
 		recorder_fail(r);
 		return false;
@@ -983,12 +1530,11 @@ static void run_for_caller(void *ctx, unsigned what, const char *text, int go, i
 /* The exit code: pmrep's answer is for the reader of the report, the status is that of the recording. */
 static int print_report(struct recorder *r, const char *path)
 {
-	struct child_setup setup = { .text = path };
 	struct child c;
 	int code = EXIT_OWN;
 
 	fflush(stdout);
-	if (child_fork(&c, RUN_REPORT, NULL, &setup, &r->error) || child_start(&c, &r->error))
+	if (child_fork(&c, RUN_REPORT, path, &r->error) || child_start(&c, &r->error))
 		command_failed(&r->error);
 	else if (child_ended(&c, true) && child_exit_code(&c) != EXIT_OWN)
 		code = 0;
@@ -1020,8 +1566,7 @@ static void record(struct recorder *r, char **argv)
 		sigprocmask(SIG_BLOCK, NULL, &before);
 	else
 		interruptible_begin(&before);
-	err = start_caller(r) ||
-	      (o->run.command && child_fork(&r->child, RUN_COMMAND, o->run.command, &r->setup, &r->error)) ||
+	err = start_caller(r) || (o->run.command && child_fork(&r->child, RUN_COMMAND, NULL, &r->error)) ||
 	      session_plan(&r->session, o, r->child.pid, argv, &r->error);
 	interruptible_end(&before);
 	if (r->joined)
@@ -1091,7 +1636,7 @@ static int finish(struct recorder *r)
 		output->bytes = 0; /* a recording of nothing */
 	if (rotation_end(&r->session.rotation, &close_error) && !code)
 		code = command_failed(&close_error);
-	signals_release(&r->signals);
+	fd_close(&r->signals);
 	if (report && !code && path)
 		code = print_report(r, path);
 	caller_end();
@@ -1105,7 +1650,7 @@ int record_joined(int argc, char **argv, struct joined *j)
 	static struct recorder r;
 	int code;
 
-	r = (struct recorder){ .signals.fd = -1,
+	r = (struct recorder){ .signals = -1,
 			       .control = { .ctl = -1, .ack = -1, .mark = -1 },
 			       .child = { .go = -1, .failure = -1 },
 			       .service = SERVICE_INIT,
@@ -1131,8 +1676,8 @@ int record_joined(int argc, char **argv, struct joined *j)
 		     *args[] = { (char *)"list", root ? (char *)"--root" : NULL, root, NULL };
 
 		code = cmd_list(root ? 3 : 1, args);
-	} else if ((code = signals_init(&r.signals, j, r.options->run.command))) {
-		error_sys(&r.error, -code, "signals");
+	} else if ((r.signals = signals_open(j, r.options->run.command)) < 0) {
+		error_sys(&r.error, -r.signals, "signals");
 		code = command_failed(&r.error);
 	} else {
 		record(&r, argv);

@@ -1,19 +1,43 @@
-/* The command: it waits until it may go, its end and its failure to start are told apart. */
+/* The command: it waits until it may go, its end and its failure to start are told apart. And the service manager. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "record/child.h"
+#include "record/cmd_record.c"
+#include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
 
-static const struct child_setup setup;
+/* It is that of the program. */
+void command_suggest(char *const *argv, struct error *e)
+{
+}
+
+static struct child_setup setup;
+
+/* The text of --pre and --post is known by their number. */
+static void run(void *ctx, unsigned what, const char *text, int go, int failure)
+{
+	static const char *const hook[] = { "exit 0", "exit 3", "kill -INT $PPID; exec sleep 100" };
+	char *argv[] = { (char *)"sh", (char *)"-c", (char *)(text ? text : hook[what]), NULL };
+
+	child_run(argv, go, failure, &setup);
+}
+
+/* The test ends it. */
+static void begin_caller(void)
+{
+	const struct caller_rules rules = { .run = run };
+
+	assert_int_equal(caller_start(&rules), 0);
+}
 
 static void fork_shell(struct child *c, const char *script)
 {
-	char *argv[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
 	struct error e = { 0 };
 
-	assert_int_equal(child_fork(c, 0, argv, &setup, &e), 0);
+	if (!caller_runs())
+		begin_caller();
+	assert_int_equal(child_fork(c, 0, script, &e), 0);
 	assert_true(c->pid > 0);
 }
 
@@ -37,6 +61,7 @@ static void it_waits_for_go(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 	unlink(path);
 	child_release(&c);
+	caller_end();
 }
 
 static void it_ends_unstarted_when_nobody_wants_it(void **state)
@@ -49,6 +74,7 @@ static void it_ends_unstarted_when_nobody_wants_it(void **state)
 	child_release(&c);
 	assert_int_equal(kill(pid, 0), -1);
 	assert_int_equal(errno, ESRCH);
+	caller_end();
 }
 
 /* What ends a command ends one that is stopped, too; other signals leave it stopped. */
@@ -78,54 +104,54 @@ static void it_gets_signals_though_stopped(void **state)
 		assert_int_equal(child_exit_code(&c), 128 + cases[i].signo);
 		child_release(&c);
 	}
+	caller_end();
 }
 
 static void its_limit_of_files_is_the_callers(void **state)
 {
-	char *argv[] = { (char *)"sh", (char *)"-c", (char *)"exit $(ulimit -n)", NULL };
-	const struct child_setup low = { .files = { .rlim_cur = 77, .rlim_max = 200 } };
 	struct error e = { 0 };
 	struct child c;
 
-	assert_int_equal(child_fork(&c, 0, argv, &low, &e), 0);
+	setup.files = (struct rlimit){ .rlim_cur = 77, .rlim_max = 200 };
+	fork_shell(&c, "exit $(ulimit -n)");
+	setup.files.rlim_cur = 0;
 	assert_int_equal(child_start(&c, &e), 0);
 	assert_true(child_ended(&c, true));
 	assert_int_equal(child_exit_code(&c), 77);
 	child_release(&c);
+	caller_end();
 }
 
 /* A recorder that waits for its command, or for those before and after it, in a process of its own. 0, or the number
  * of what went wrong. */
 static int waits(void)
 {
-	struct signals s = { .fd = -1 };
 	struct error e = { 0 };
 	struct child c;
+	int s = signals_open(NULL, true);
 
-	if (signals_init(&s, NULL, true))
+	if (s < 0)
 		return 1;
 	fork_shell(&c, "exec sleep 100");
 	/* What asks for nothing does not end it. */
 	if (child_start(&c, &e) || kill(getpid(), SIGUSR1) || kill(getpid(), SIGTERM))
 		return 2;
-	if (!child_await(&c, &s) || child_exit_code(&c) != 128 + SIGTERM)
+	if (!child_await(&c, s) || child_exit_code(&c) != 128 + SIGTERM)
 		return 3;
 	child_release(&c);
 	fork_shell(&c, "exit 5");
-	if (child_start(&c, &e) || child_await(&c, &s) || child_exit_code(&c) != 5)
+	if (child_start(&c, &e) || child_await(&c, s) || child_exit_code(&c) != 5)
 		return 4;
 	child_release(&c);
-	if (child_hook(0, "--pre", "exit 0", &setup, &s, &e))
+	if (child_hook(0, "--pre", "exit 0", s, &e))
 		return 5;
-	if (child_hook(0, "--pre", "exit 3", &setup, &s, &e) != -ECANCELED ||
-	    strcmp(e.text, "--pre: 'exit 3' ended with 3"))
+	if (child_hook(1, "--pre", "exit 3", s, &e) != -ECANCELED || strcmp(e.text, "--pre: 'exit 3' ended with 3"))
 		return 6;
 	e = (struct error){ 0 };
-	if (child_hook(0, "--post", "kill -INT $PPID; exec sleep 100", &setup, &s, &e) != -EINTR ||
-	    strcmp(e.text, "--post: interrupted"))
+	if (child_hook(2, "--post", "", s, &e) != -EINTR || strcmp(e.text, "--post: interrupted"))
 		return 7;
-	signals_release(&s);
-	return s.fd == -1 ? 0 : 8;
+	caller_end();
+	return 0;
 }
 
 static void it_is_awaited_with_signals_passed_on(void **state)
@@ -139,6 +165,81 @@ static void it_is_awaited_with_signals_passed_on(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* ---- the service manager ---- */
+
+static void a_manager_is_told_what_it_asked_for(void **state)
+{
+	static const char *const unfit[] = { "", "/", "x/sock", "relative" };
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char text[64] = "", longest[sizeof(at.sun_path) + 1];
+	int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct service s;
+	char dir[32];
+
+	sysroot_make(dir, NULL);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/sock", dir);
+	assert_int_equal(bind(manager, (struct sockaddr *)&at, sizeof(at)), 0);
+	unsetenv("NOTIFY_SOCKET");
+	service_open(&s);
+	assert_int_equal(s.fd, -1);
+	service_tell(&s, "READY=1");
+	for (size_t i = 0; i < sizeof(unfit) / sizeof(unfit[0]); i++) {
+		setenv("NOTIFY_SOCKET", unfit[i], 1);
+		service_open(&s);
+		assert_int_equal(s.fd, -1);
+	}
+	memset(longest, '/', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	setenv("NOTIFY_SOCKET", longest, 1);
+	service_open(&s);
+	assert_int_equal(s.fd, -1);
+	/* Two times in ten seconds, if they are meant for this process. */
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+	setenv("WATCHDOG_USEC", "10000000", 1);
+	setenv("WATCHDOG_PID", "1", 1);
+	service_open(&s);
+	assert_true(s.fd >= 0);
+	assert_int_equal(s.wake_ns, 0);
+	assert_false(service_due(&s, UINT64_MAX));
+	service_close(&s);
+	snprintf(text, sizeof(text), "%d", (int)getpid());
+	setenv("WATCHDOG_PID", text, 1);
+	service_open(&s);
+	assert_int_equal(s.wake_ns, 5000000000);
+	assert_true(service_due(&s, 100));
+	assert_false(service_due(&s, 5000000099));
+	assert_true(service_due(&s, 5000000100));
+	service_tell(&s, "READY=1");
+	assert_int_equal(recv(manager, text, sizeof(text), MSG_DONTWAIT), 7);
+	assert_memory_equal(text, "READY=1", 7);
+	service_close(&s);
+	assert_int_equal(s.fd, -1);
+	assert_int_equal(s.wake_ns, 0);
+	unsetenv("WATCHDOG_PID");
+	service_open(&s);
+	assert_int_equal(s.wake_ns, 5000000000);
+	service_close(&s);
+	close(manager);
+	/* An abstract name. */
+	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	at.sun_path[0] = '\0';
+	assert_int_equal(bind(manager, (struct sockaddr *)&at,
+			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at.sun_path + 1))),
+			 0);
+	at.sun_path[0] = '@';
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+	service_open(&s);
+	assert_true(s.fd >= 0);
+	service_close(&s);
+	close(manager);
+	/* Nobody listens there. */
+	service_open(&s);
+	assert_int_equal(s.fd, -1);
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	sysroot_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +248,7 @@ int main(void)
 		cmocka_unit_test(it_gets_signals_though_stopped),
 		cmocka_unit_test(its_limit_of_files_is_the_callers),
 		cmocka_unit_test(it_is_awaited_with_signals_passed_on),
+		cmocka_unit_test(a_manager_is_told_what_it_asked_for),
 	};
 
 	/* A job in the background, or under nohup, ignores them. */

@@ -1,12 +1,8 @@
-/* What others ask of a recorder, and what it tells them: control lines, markers by socket, signals, triggers, progress. */
+/* What others ask of a recorder, and what it tells them: control lines, markers by socket, progress. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "record/commands.h"
-#include "record/control.h"
-#include "record/host/clocks.h"
-#include "record/marksocket.h"
 #include "record/cmd_record.c"
 #include "tests/unit/lib/test.h"
 

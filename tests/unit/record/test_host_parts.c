@@ -1,4 +1,4 @@
-/* What lies between the recorder and its machine: rights, the processes that keep them, the service manager, CPUs that
+/* What lies between the recorder and its machine: rights, the processes that keep them, CPUs that
  * come and go. What the kernel says in /proc is the truth. */
 #include <limits.h>
 #include <poll.h>
@@ -21,7 +21,6 @@
 #include "record/host/opener.h"
 #include "record/host/perf_open.h"
 #include "record/host/privileges.h"
-#include "record/host/service.h"
 #include "record/host/taskstats.h"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
@@ -470,78 +469,6 @@ static void recordings_are_created_with_the_callers_rights(void **state)
 	apart(asks_the_caller);
 }
 
-/* ---- the service manager ---- */
-
-static void a_manager_is_told_what_it_asked_for(void **state)
-{
-	static const char *const unfit[] = { "", "/", "x/sock", "relative" };
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	char text[64] = "", longest[sizeof(at.sun_path) + 1];
-	int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct service s;
-
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s/sock", dir);
-	assert_int_equal(bind(manager, (struct sockaddr *)&at, sizeof(at)), 0);
-	unsetenv("NOTIFY_SOCKET");
-	service_open(&s);
-	assert_int_equal(s.fd, -1);
-	service_tell(&s, "READY=1");
-	for (size_t i = 0; i < sizeof(unfit) / sizeof(unfit[0]); i++) {
-		setenv("NOTIFY_SOCKET", unfit[i], 1);
-		service_open(&s);
-		assert_int_equal(s.fd, -1);
-	}
-	memset(longest, '/', sizeof(longest) - 1);
-	longest[sizeof(longest) - 1] = '\0';
-	setenv("NOTIFY_SOCKET", longest, 1);
-	service_open(&s);
-	assert_int_equal(s.fd, -1);
-	/* Two times in ten seconds, if they are meant for this process. */
-	setenv("NOTIFY_SOCKET", at.sun_path, 1);
-	setenv("WATCHDOG_USEC", "10000000", 1);
-	setenv("WATCHDOG_PID", "1", 1);
-	service_open(&s);
-	assert_true(s.fd >= 0);
-	assert_int_equal(s.wake_ns, 0);
-	assert_false(service_due(&s, UINT64_MAX));
-	service_close(&s);
-	snprintf(text, sizeof(text), "%d", (int)getpid());
-	setenv("WATCHDOG_PID", text, 1);
-	service_open(&s);
-	assert_int_equal(s.wake_ns, 5000000000);
-	assert_true(service_due(&s, 100));
-	assert_false(service_due(&s, 5000000099));
-	assert_true(service_due(&s, 5000000100));
-	service_tell(&s, "READY=1");
-	assert_int_equal(recv(manager, text, sizeof(text), MSG_DONTWAIT), 7);
-	assert_memory_equal(text, "READY=1", 7);
-	service_close(&s);
-	assert_int_equal(s.fd, -1);
-	assert_int_equal(s.wake_ns, 0);
-	unsetenv("WATCHDOG_PID");
-	service_open(&s);
-	assert_int_equal(s.wake_ns, 5000000000);
-	service_close(&s);
-	close(manager);
-	/* An abstract name. */
-	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	at.sun_path[0] = '\0';
-	assert_int_equal(bind(manager, (struct sockaddr *)&at,
-			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at.sun_path + 1))),
-			 0);
-	at.sun_path[0] = '@';
-	setenv("NOTIFY_SOCKET", at.sun_path, 1);
-	service_open(&s);
-	assert_true(s.fd >= 0);
-	service_close(&s);
-	close(manager);
-	/* Nobody listens there. */
-	service_open(&s);
-	assert_int_equal(s.fd, -1);
-	unsetenv("NOTIFY_SOCKET");
-	unsetenv("WATCHDOG_USEC");
-}
-
 /* ---- CPUs ---- */
 
 static void expect_cpus(const struct cpulist *list, const char *want)
@@ -843,8 +770,7 @@ UNIT_TESTS(TEST(permitted_is_what_the_kernel_says), TEST(rights_are_in_effect_wh
 	   TEST(what_is_in_force_is_told), TEST(an_opener_runs_where_there_is_something_to_keep),
 	   TEST(a_peer_that_is_gone_is_not_waited_for), TEST(commands_are_the_callers),
 	   TEST(files_are_created_and_removed), TEST(recordings_are_created_with_the_callers_rights),
-	   TEST(a_manager_is_told_what_it_asked_for), TEST(cpus_that_went_and_came_are_found),
-	   TEST(the_kernel_is_heard), TEST(refusals_of_the_kernel_have_reasons), TEST(the_watchdog_is_on_or_not),
+	   TEST(cpus_that_went_and_came_are_found), TEST(the_kernel_is_heard), TEST(refusals_of_the_kernel_have_reasons), TEST(the_watchdog_is_on_or_not),
 	   TEST(as_many_files_as_may_be_are_opened), TEST(a_thread_goes_back_to_its_cpus),
 	   TEST(mounts_are_lines_of_four_words), TEST(code_that_is_not_called_again_is_given_back),
 	   TEST(readers_may_be_interrupted_and_may_not_hog), TEST(who_may_not_hear_of_ends_has_nothing_open))
