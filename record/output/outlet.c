@@ -334,8 +334,6 @@ static void *thread_main(void *arg)
 	struct outlet *o = arg;
 	pid_t pid;
 
-	if (o->config.thread_starts)
-		o->config.thread_starts();
 	pid = start_process(o);
 	if (pid < 0)
 		write_frames(o);

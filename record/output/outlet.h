@@ -17,9 +17,8 @@
 struct outlet;
 
 struct outlet_config {
-	size_t bytes;                /* that may wait; 0: OUTLET_BYTES */
-	pm_sink_fn sink;             /* takes the frames, as outlet_write() does; may block */
-	void (*thread_starts)(void); /* drops privileges; or NULL */
+	size_t bytes;    /* that may wait; 0: OUTLET_BYTES */
+	pm_sink_fn sink; /* takes the frames, as outlet_write() does; may block */
 	/* Called in the outlet's process when the sink failed: whether to retry the frame soon. NULL: never. */
 	bool (*stalled)(void *ctx, int err);
 	/* Called in the outlet's process at the first failure of the sink, -errno; all later frames are dropped. */

@@ -240,13 +240,13 @@ static int write_stretch(struct recording *r, const struct ring_buf *b, const st
 /* How many of these rows go into this file: up to the first one that exceeds its time. */
 static uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n)
 {
-	const struct recording_rotation *rot = &r->config.rotation;
+	uint64_t period_ns = r->config.rotation->options->output.rotate_ns;
 	uint32_t i = 0;
 
-	if (!rot->period_ns)
+	if (!period_ns)
 		return n;
 	if (!r->file_until_ns)
-		r->file_until_ns = r->rows->tick[first] + rot->period_ns;
+		r->file_until_ns = r->rows->tick[first] + period_ns;
 	while (i < n && (r->rows->tick[first + i] < r->file_until_ns || r->rows->tick[first + i] < r->again_ns))
 		i++;
 	return i < n ? i + 1 : n;
@@ -259,18 +259,19 @@ static uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint
  * repeated. */
 static bool recording_file_is_full(const struct recording *r, uint32_t row)
 {
-	const struct recording_rotation *rot = &r->config.rotation;
+	const struct output_options *o = &r->config.rotation->options->output;
 	struct pm_writer_stats stats = pm_writer_stats(r->writer);
 	uint64_t tick = r->rows->tick[row];
 
 	if (r->rows->flags[row] & PM_SNAPSHOT_LAST || tick < r->again_ns)
 		return false;
-	if (rot->period_ns && tick >= r->file_until_ns)
+	if (o->rotate_ns && tick >= r->file_until_ns)
 		return true;
 	/* One more might be too many, as may a copy of the definitions, which the end has, too; but a file must have
 	 * one after the snapshot that it begins with. */
-	return rot->bytes && stats.snapshots > 1 &&
-	       stats.bytes + r->chunk_bytes + 2 * stats.copy_bytes + INDEX_ENTRY * (stats.frames + 8) > rot->bytes;
+	return o->rotate_bytes && stats.snapshots > 1 &&
+	       stats.bytes + r->chunk_bytes + 2 * stats.copy_bytes + INDEX_ENTRY * (stats.frames + 8) >
+		       o->rotate_bytes;
 }
 
 /* When to try again after a file could not be started. */
@@ -362,15 +363,15 @@ static void recording_rotate(struct recording *r, const struct ring_buf *b, cons
 			     const struct pm_clocks *clocks)
 {
 	struct pm_chunk c = { .run = e->run, .segment = e->segment + r->slept, .clocks = *clocks };
-	const struct recording_rotation *rot = &r->config.rotation;
+	struct rotation *rotation = r->config.rotation;
 	uint8_t *id = r->config.writer.model->recording_id, new_id[sizeof(r->config.writer.model->recording_id)];
-	uint64_t tick = r->rows->tick[row];
+	uint64_t tick = r->rows->tick[row], period_ns = rotation->options->output.rotate_ns;
 	struct pm_writer *next = NULL;
 	struct error error = { 0 };
-	void *sink_ctx;
+	struct output *output;
 	int err = random_bytes(new_id, sizeof(new_id));
 
-	err = err ? error_sys(&error, -err, "random number") : rot->open(rot->ctx, &sink_ctx, &error);
+	err = err ? error_sys(&error, -err, "random number") : rotation_open_next(rotation, &output, &error);
 
 	r->again_ns = tick + ROTATE_AGAIN_NS;
 	if (err) {
@@ -378,7 +379,7 @@ static void recording_rotate(struct recording *r, const struct ring_buf *b, cons
 		return;
 	}
 	rows_chunk(r->rows, b, row, 1, &c);
-	err = begin_file(r, sink_ctx, &c, new_id, &next, &error);
+	err = begin_file(r, output, &c, new_id, &next, &error);
 	if (err) {
 		pm_writer_free(next);
 	} else {
@@ -388,8 +389,8 @@ static void recording_rotate(struct recording *r, const struct ring_buf *b, cons
 		pthread_mutex_unlock(&r->model_lock);
 		outlet_await_empty(r->outlet);
 	}
-	rot->settle(rot->ctx, !err);
-	if (err == -ENOSPC && rot->make_room && rot->make_room(rot->ctx)) {
+	rotation_settle(rotation, !err);
+	if (err == -ENOSPC && rotation_make_room(rotation)) {
 		r->again_ns = 0;
 		return;
 	}
@@ -400,14 +401,14 @@ static void recording_rotate(struct recording *r, const struct ring_buf *b, cons
 	recording_count(r);
 	r->again_ns = 0;
 	r->chunk_bytes = 0;
-	while (rot->period_ns && r->file_until_ns <= tick)
-		r->file_until_ns += rot->period_ns;
+	while (period_ns && r->file_until_ns <= tick)
+		r->file_until_ns += period_ns;
 }
 
 static void write_rows(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t first,
 		       uint32_t n, const struct pm_clocks *clocks)
 {
-	bool rotates = r->config.rotation.open;
+	bool rotates = r->config.rotation;
 
 	while (n) {
 		uint32_t now = rotates ? recording_rows_of_file(r, first, n) : n;
@@ -526,8 +527,6 @@ static void *writer_main(void *arg)
 	bool quit = false;
 
 	prctl(PR_SET_NAME, "pmrec/write");
-	if (r->config.thread_starts)
-		r->config.thread_starts();
 	while (!quit) {
 		uint32_t seen = atomic_load(&r->wake);
 		struct ring *ring;
@@ -552,7 +551,6 @@ int recording_new(struct recording **out, const struct recording_config *config,
 	struct recording *r = memory_new(1, sizeof(*r));
 	struct outlet_config outlet = { .bytes = config->buffer,
 					.sink = config->writer.sink,
-					.thread_starts = config->outlet_starts,
 					.stalled = sink_stalled,
 					.failed = sink_failed,
 					.ctx = r };

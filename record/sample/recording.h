@@ -8,28 +8,15 @@
 #include "record/host/clocks.h"
 #include "record/output/outlet.h"
 #include "record/sample/ring.h"
+#include "record/sample/rotate.h"
 
 struct recording;
-
-/* Files in sequence; called on the writer thread. */
-struct recording_rotation {
-	uint64_t bytes, period_ns; /* limits of a file; 0, 0: a single file */
-	/* Creates the next file, which gets what the sink receives with this context. 0 or -errno. */
-	int (*open)(void *ctx, void **sink_ctx, struct error *e);
-	/* `taken`: the new file is in use, and the previous one complete; else the new one is not needed. */
-	void (*settle)(void *ctx, bool taken);
-	/* On a full disk: removes the oldest file. Whether there was one. */
-	bool (*make_room)(void *ctx);
-	void *ctx;
-};
 
 struct recording_config {
 	struct pm_writer_config writer;    /* its sink may block, in a process of its own */
 	size_t buffer;                     /* bytes that may wait for the sink; 0: OUTLET_BYTES */
 	const struct clock_source *clocks; /* NULL: those of the machine */
-	void (*thread_starts)(void);       /* drops privileges on the writer thread; or NULL */
-	void (*outlet_starts)(void);       /* the same for the sink's process */
-	struct recording_rotation rotation;
+	struct rotation *rotation;         /* NULL: there is one file only */
 	/* Adds groups to a chunk, at most SOURCE_TABLES, with the model locked. 0 or -errno. NULL: none. */
 	int (*tables)(void *ctx, struct pm_chunk *c);
 	void *tables_ctx;

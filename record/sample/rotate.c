@@ -64,9 +64,8 @@ static void drop_surplus(struct rotation *r, size_t coming)
 		drop_oldest(r);
 }
 
-bool rotation_make_room(void *ctx)
+bool rotation_make_room(struct rotation *r)
 {
-	struct rotation *r = ctx;
 	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
 	bool any = r->n_kept > 1 && removes(r);
 
@@ -214,24 +213,19 @@ int rotation_begin(struct rotation *r, struct error *e)
 	return 0;
 }
 
-static int open_next(void *ctx, void **sink_ctx, struct error *e)
+int rotation_open_next(struct rotation *r, struct output **next, struct error *e)
 {
-	struct rotation *r = ctx;
-	struct output *next = &r->output[!r->now];
-	int err = output_open_as_self(next, r->options, e);
+	int err = output_open_as_self(&r->output[!r->now], r->options, e);
 
-	if (err)
-		return err;
-	*sink_ctx = next;
+	*next = &r->output[!r->now];
 	/* Before anything is written, so that there is room on a disk that --keep fits to the last byte. */
-	drop_surplus(r, 1);
-	return 0;
+	if (!err)
+		drop_surplus(r, 1);
+	return err;
 }
 
-static void settle_file(void *ctx, bool taken)
+void rotation_settle(struct rotation *r, bool taken)
 {
-	struct rotation *r = ctx;
-
 	if (!taken) {
 		r->output[!r->now].bytes = 0; /* nothing of use */
 		output_close(&r->output[!r->now], NULL);
@@ -243,16 +237,6 @@ static void settle_file(void *ctx, bool taken)
 	r->now = !r->now;
 	remember(r, rotation_output(r));
 	drop_surplus(r, 0);
-}
-
-struct recording_rotation rotation_rules(struct rotation *r)
-{
-	return (struct recording_rotation){ .bytes = r->options->output.rotate_bytes,
-					    .period_ns = r->options->output.rotate_ns,
-					    .open = open_next,
-					    .settle = settle_file,
-					    .make_room = rotation_make_room,
-					    .ctx = r };
 }
 
 int rotation_end(struct rotation *r, struct error *e)

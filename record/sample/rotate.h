@@ -6,7 +6,6 @@
 
 #include "record/host/message.h"
 #include "record/output/outlet.h"
-#include "record/sample/recording.h"
 
 /* A file of this recorder, with its inode, because another file may have its name by now. */
 struct rotation_file {
@@ -41,12 +40,14 @@ static inline struct output *rotation_output(struct rotation *r)
 void rotation_init(struct rotation *r, const struct record_options *o);
 /* Opens the first file, or the only one. 0 or -errno. */
 int rotation_begin(struct rotation *r, struct error *e);
-/* The argument for recording_new(); borrows `r`. */
-struct recording_rotation rotation_rules(struct rotation *r);
+/* Opens the next file, beside the one in use. 0 or -errno. */
+int rotation_open_next(struct rotation *r, struct output **next, struct error *e);
+/* `taken`: it is in use, and the previous one complete; else it is not needed. */
+void rotation_settle(struct rotation *r, bool taken);
 /* The newest files of this boot, opened for reading, oldest first. From any thread. */
 void rotation_files(struct rotation *r, struct message_fds *fds);
 /* With --keep or --ring, on a full disk: removes the oldest file unless it is the only one. From any thread. Whether
  * it did. */
-bool rotation_make_room(void *r);
+bool rotation_make_room(struct rotation *r);
 /* Closes the last file. 0 or -errno. */
 int rotation_end(struct rotation *r, struct error *e);

@@ -385,8 +385,7 @@ static void *reader_main(void *arg)
 	/* A CPU that this machine lacks (under --root) or that a cpuset forbids is read from another one. */
 	if (cpu != PM_NONE)
 		affinity_pin(cpu);
-	if (s->config.thread_starts)
-		s->config.thread_starts();
+	privileges_hurry();
 	/* It was checked before that this is permitted. */
 	if (s->config.realtime)
 		realtime_begin(s->config.realtime);

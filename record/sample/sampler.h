@@ -17,7 +17,6 @@ struct sampler_config {
 	struct ring *ring;                 /* borrowed, with its readout */
 	const struct clock_source *clocks; /* NULL: those of the machine */
 	unsigned realtime;                 /* priority of the readers before all ordinary work; 0: none */
-	void (*thread_starts)(void);       /* called on each new thread before it reads: drops privileges; or NULL */
 };
 
 /* What readers met. */

@@ -1,6 +1,6 @@
 /* What the host stole from the recorder: the largest growth of a CPU, in ticks of the kernel's clock, against lost
  * ticks. All values are worked out for a clock of 100 Hz: one of its ticks is 10 ms. */
-#include "record/sample/cost.h"
+#include "record/sample/session.c"
 #include "tests/unit/lib/planned.h"
 #include "tests/unit/lib/test.h"
 

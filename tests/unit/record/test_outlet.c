@@ -38,7 +38,7 @@ int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, 
 }
 
 static struct {
-	_Atomic unsigned calls, failures, stalls, starts;
+	_Atomic unsigned calls, failures, stalls;
 	_Atomic int refusals, error; /* so often, with this error */
 	_Atomic unsigned holds_ms;   /* of the machine's time, at most */
 	_Atomic bool released, is_held, resumes;
@@ -86,16 +86,9 @@ static void failed(void *ctx, int err)
 	seen.failed_with = err;
 }
 
-static void starts(void)
-{
-	seen.starts++;
-}
-
 static void begin(size_t bytes)
 {
-	struct outlet_config config = {
-		.bytes = bytes, .sink = sink, .thread_starts = starts, .stalled = stalled, .failed = failed
-	};
+	struct outlet_config config = { .bytes = bytes, .sink = sink, .stalled = stalled, .failed = failed };
 
 	memset(&seen, 0, sizeof(seen));
 	now = 0;
@@ -127,7 +120,6 @@ static void frames_come_in_order_to_their_files(void **state)
 	assert_int_equal(put(0, "-", 0), 0);
 	assert_true(outlet_await_empty(o));
 	assert_int_equal(seen.calls, 3);
-	assert_int_equal(seen.starts, 1);
 	assert_int_equal(seen.ctx[0], 1);
 	assert_int_equal(seen.len[0], 3);
 	assert_int_equal(seen.first[0], 'a');

@@ -199,25 +199,23 @@ static void what_is_about_the_user_is_only_for_the_user(void **state)
 /* ---- several files ---- */
 
 static struct rotation r;
-static struct recording_rotation rules;
 
 static void begin(void)
 {
 	rotation_init(&r, &o);
 	if (rotation_begin(&r, &e))
 		fail_msg("%s", e.text);
-	rules = rotation_rules(&r);
 }
 
 /* Another file, and `bytes` in it. */
 static void next(size_t bytes, bool taken)
 {
 	char text[200] = "";
-	void *sink = NULL;
+	struct output *sink;
 
-	assert_int_equal(rules.open(rules.ctx, &sink, &e), 0);
+	assert_int_equal(rotation_open_next(&r, &sink, &e), 0);
 	assert_int_equal(outlet_write(sink, text, bytes), 0);
-	rules.settle(rules.ctx, taken);
+	rotation_settle(&r, taken);
 }
 
 static unsigned handed_out(void)
@@ -240,7 +238,6 @@ static void files_are_kept_up_to_a_number(void **state)
 	begin();
 	snprintf(first, sizeof(first), "%s", rotation_output(&r)->path);
 	assert_int_equal(outlet_write(rotation_output(&r), "x", 1), 0);
-	assert_int_equal(rules.bytes, 100);
 	/* Files that begin in one second have numbers. */
 	next(10, true);
 	assert_int_equal(files_there(), 2);
@@ -279,10 +276,10 @@ static void files_are_kept_up_to_a_number(void **state)
 	next(10, true);
 	assert_int_equal(size_of(first), 6);
 	/* On a full disk the oldest one goes, and the one in use stays. */
-	assert_true(rules.make_room(rules.ctx));
+	assert_true(rotation_make_room(&r));
 	assert_int_equal(r.n_kept, 2);
-	assert_true(rules.make_room(rules.ctx));
-	assert_false(rules.make_room(rules.ctx));
+	assert_true(rotation_make_room(&r));
+	assert_false(rotation_make_room(&r));
 	assert_int_equal(r.n_kept, 1);
 	assert_int_equal(size_of(rotation_output(&r)->path), 10);
 	assert_int_equal(rotation_end(&r, &e), 0);

@@ -27,16 +27,15 @@ static _Atomic uint64_t now, limit, waits_for;
 static _Atomic uintptr_t word; /* on which the reader waits for more than `limit` */
 static _Thread_local bool is_reader;
 static bool ring_is_full, opener_ended;
-static unsigned cost_looks;
 
 uint64_t __wrap_clocks_monotonic(void);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g);
 long __real_syscall(long number, long a, long b, long c, long d, long e, long g);
-void __wrap_cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
 int __wrap_outlet_write(void *output, const void *data, size_t len);
 int __real_outlet_write(void *output, const void *data, size_t len);
-struct recording_rotation __wrap_rotation_rules(struct rotation *r);
-struct recording_rotation __real_rotation_rules(struct rotation *r);
+void __wrap_rotation_settle(struct rotation *r, bool taken);
+void __real_rotation_settle(struct rotation *r, bool taken);
+bool __wrap_rotation_make_room(struct rotation *r);
 void __wrap_privileges_hurry(void);
 void __wrap_privileges_confine(void);
 bool __wrap_opener_lost(void);
@@ -61,11 +60,6 @@ void __wrap_privileges_hurry(void)
 }
 
 /* Costs are looked at with a test of their own. */
-void __wrap_cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns)
-{
-	cost_looks++;
-}
-
 void __wrap_privileges_confine(void)
 {
 }
@@ -88,7 +82,6 @@ static struct {
 	_Atomic int refuse, refusals; /* so often is another file refused, with this error */
 	_Atomic unsigned taken, dropped, asked_for_room;
 	bool has_room;
-	void (*settle)(void *ctx, bool taken);
 } files;
 
 int __wrap_outlet_write(void *output, const void *data, size_t len)
@@ -102,27 +95,17 @@ int __wrap_outlet_write(void *output, const void *data, size_t len)
 	return __real_outlet_write(output, data, len);
 }
 
-static void settle(void *ctx, bool taken)
+void __wrap_rotation_settle(struct rotation *r, bool taken)
 {
 	files.taken += taken;
 	files.dropped += !taken;
-	files.settle(ctx, taken);
+	__real_rotation_settle(r, taken);
 }
 
-static bool make_room(void *ctx)
+bool __wrap_rotation_make_room(struct rotation *r)
 {
 	files.asked_for_room++;
 	return files.has_room;
-}
-
-struct recording_rotation __wrap_rotation_rules(struct rotation *r)
-{
-	struct recording_rotation rules = __real_rotation_rules(r);
-
-	files.settle = rules.settle;
-	rules.settle = settle;
-	rules.make_room = make_room;
-	return rules;
 }
 
 /* What is due soon comes at once: single snapshots are planned a little ahead. */
@@ -402,7 +385,7 @@ static int setup(void **state)
 	word = 0;
 	ring_is_full = opener_ended = false;
 	memset(&files, 0, sizeof(files));
-	released = cost_looks = 0;
+	released = 0;
 	return 0;
 }
 
@@ -902,7 +885,6 @@ static void sources_look_for_what_has_ended(void **state)
 	session_begin(&s);
 	session_look(&s);
 	assert_int_equal(played[PERF].looked, 1);
-	assert_int_equal(cost_looks, 1);
 	assert_null(s.plan.source);
 	session_end(&s);
 	opener_ended = true;
@@ -911,9 +893,7 @@ static void sources_look_for_what_has_ended(void **state)
 		s.plan.told,
 		"the process that opens files and events has ended: CPUs and tasks that appear later are missing");
 	session_look(&s);
-	cost_looks = 0;
 	close_and_read();
-	assert_int_equal(cost_looks, 1);
 	assert_string_equal(r.text, "FL(note)");
 }
 
