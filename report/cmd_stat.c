@@ -50,6 +50,42 @@ static const char brief[] =
 	"  pmrep stat -A -e cycles --sort=value host.pmr\n"
 	"--help=all lists every option.\n";
 
+static void stat_words_release(struct stat_words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->word[i]);
+	free(w->word);
+	*w = (struct stat_words){ 0 };
+}
+
+/* Takes a comma separated list; commas between slashes or in braces do not separate. */
+static void stat_words_add(struct stat_words *w, const char *list)
+{
+	const char *start = list, *c = list;
+	bool inside = false;
+
+	for (;; c++) {
+		if (*c == '/')
+			inside = !inside;
+		if (*c && (*c != ',' || inside))
+			continue;
+		while (*start == '{' || *start == ' ')
+			start++;
+		size_t len = (size_t)(c - start);
+		const char *brace = memchr(start, '}', len);
+
+		if (brace)
+			len = (size_t)(brace - start);
+		if (len) {
+			memory_room(&w->word, w->n, sizeof(*w->word));
+			w->word[w->n++] = memory_checked(strndup(start, len));
+		}
+		if (!*c)
+			break;
+		start = c + 1;
+	}
+}
+
 static int read_words(void *member, const char *arg, struct error *e)
 {
 	struct stat_words *w = member;

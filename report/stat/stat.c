@@ -52,43 +52,6 @@ static uint64_t rank_of(const struct stat_event *e)
 	return (uint64_t)(e->in_cgroup == PM_NONE || e->placed ? 0 : e->in_cgroup) << 32 | e->order;
 }
 
-/* ---- lists of the command line ---- */
-
-void stat_words_release(struct stat_words *w)
-{
-	for (size_t i = 0; i < w->n; i++)
-		free(w->word[i]);
-	free(w->word);
-	*w = (struct stat_words){ 0 };
-}
-
-void stat_words_add(struct stat_words *w, const char *list)
-{
-	const char *start = list, *c = list;
-	bool inside = false;
-
-	for (;; c++) {
-		if (*c == '/')
-			inside = !inside;
-		if (*c && (*c != ',' || inside))
-			continue;
-		while (*start == '{' || *start == ' ')
-			start++;
-		size_t len = (size_t)(c - start);
-		const char *brace = memchr(start, '}', len);
-
-		if (brace)
-			len = (size_t)(brace - start);
-		if (len) {
-			memory_room(&w->word, w->n, sizeof(*w->word));
-			w->word[w->n++] = memory_checked(strndup(start, len));
-		}
-		if (!*c)
-			break;
-		start = c + 1;
-	}
-}
-
 /* ---- events of BPF programs ---- */
 
 /* 12 of "program 12"; 0: none */
@@ -138,26 +101,21 @@ bool stat_programs_list(const struct stat_sheet *s, struct buf *out)
 
 /* ---- PMUs ---- */
 
-/* Their places in the model, under keys that no words of an event are; the first of a name counts. */
+/* The first of a name counts. */
 static void know_pmus(struct stat_sheet *s)
 {
 	const struct pm_model *m = s->places->model;
 
-	for (uint32_t i = m->n_pmus; i--;) {
-		SCOPED(scoped_free)
-		char *key = memory_format("pmu %s", pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""));
-
-		memory_done(names_set(&s->known, key, i));
-	}
+	for (uint32_t i = m->n_pmus; i--;)
+		memory_done(names_set(&s->pmus, pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), i));
 }
 
 /* NULL: the recording says nothing of it. */
 static const struct pm_pmu *pmu_named(const struct stat_sheet *s, const char *name)
 {
-	SCOPED(scoped_free) char *key = memory_format("pmu %s", name);
 	uint32_t i;
 
-	return names_get(&s->known, key, &i) ? &s->places->model->pmu[i] : NULL;
+	return names_get(&s->pmus, name, &i) ? &s->places->model->pmu[i] : NULL;
 }
 
 static bool is_uncore(const struct stat_sheet *s, const struct pm_counter *c)
@@ -167,15 +125,21 @@ static bool is_uncore(const struct stat_sheet *s, const struct pm_counter *c)
 	return pmu && pm_map_get(&pmu->attrs, PM_PMU_CPUMASK);
 }
 
+/* Whether a PMU counts one of several kinds of CPUs, or all. */
+static bool has_cpus(const struct stat_sheet *s, const char *name)
+{
+	const struct pm_pmu *pmu = pmu_named(s, name);
+
+	return !strcmp(name, "cpu_core") || !strcmp(name, "cpu_atom") ||
+	       (pmu && pm_map_get(&pmu->attrs, PM_PMU_CPUS));
+}
+
+/* The PMU of a counter, if it counts one of several kinds of CPUs; else NULL. */
 static const char *core_pmu(const struct stat_sheet *s, const struct pm_counter *c)
 {
 	const char *name = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
-	const struct pm_pmu *pmu = name ? pmu_named(s, name) : NULL;
 
-	return name && (!strcmp(name, "cpu_core") || !strcmp(name, "cpu_atom") ||
-			(pmu && pm_map_get(&pmu->attrs, PM_PMU_CPUS))) ?
-		       name :
-		       NULL;
+	return name && has_cpus(s, name) ? name : NULL;
 }
 
 /* ---- which counters ---- */
@@ -361,10 +325,7 @@ static size_t stem_len(const char *pmu)
 
 static bool is_hybrid(const struct stat_sheet *s, const char *name)
 {
-	const struct pm_pmu *pmu = pmu_named(s, name);
-
-	return !strcmp(name, "cpu_core") || !strcmp(name, "cpu_atom") ||
-	       (pmu && pm_map_get(&pmu->attrs, PM_PMU_CPUS) && strcmp(name, "cpu"));
+	return has_cpus(s, name) && strcmp(name, "cpu");
 }
 
 /* The event without its PMU, and without the number of one that was requested twice. */
@@ -531,6 +492,7 @@ static void forget_events(struct stat_sheet *s)
 	}
 	free(s->event);
 	names_release(&s->known);
+	names_release(&s->pmus);
 	s->event = NULL;
 	s->n_events = 0;
 }
@@ -2135,17 +2097,18 @@ static void take_value(const struct stat_sheet *s, const struct stat_shown *x, u
 	judge(s, x, x->fed ? SHEET_UNJUDGED : engine.verdict, out);
 }
 
-size_t stat_metrics(const struct stat_sheet *s, const struct stat_line *l,
+size_t stat_metrics(const struct stat_sheet *s, uint32_t row, const struct stat_line *l,
 		    struct stat_metric out[static STAT_METRICS])
 {
+	uint32_t event = l ? l->event : s->n_events;
 	size_t n = 0;
 
-	if (!s->n_heads || (l->now.reason && !s->asked))
+	if (!s->n_heads || (l && l->now.reason && !s->asked))
 		return 0;
-	for (uint32_t i = s->first[l->event]; i < s->first[l->event + 1] && n < STAT_METRICS; i++) {
+	for (uint32_t i = s->first[event]; i < s->first[event + 1] && n < STAT_METRICS; i++) {
 		const struct stat_shown *x = &s->shown[s->behind[i]];
 
-		if (x->of_pmus && !is_home(s, x, l))
+		if (l && x->of_pmus && !is_home(s, x, l))
 			continue;
 		if (x->rate) {
 			n += take_rate(s, x, l, true, &out[n]);
@@ -2153,7 +2116,7 @@ size_t stat_metrics(const struct stat_sheet *s, const struct stat_line *l,
 		}
 		/* If perf cannot compute a metric, it says so if it was requested, and prints nothing if it was its
 		 * own choice. */
-		take_value(s, x, l->row, &out[n]);
+		take_value(s, x, row, &out[n]);
 		n += !out[n].reason || s->asked;
 	}
 	return n;
@@ -2162,15 +2125,6 @@ size_t stat_metrics(const struct stat_sheet *s, const struct stat_line *l,
 bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e)
 {
 	return !s->asked && strstr(e->name, "topdown-");
-}
-
-size_t stat_metrics_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS])
-{
-	size_t n = 0;
-
-	for (uint32_t i = s->first[s->n_events]; i < s->first[s->n_events + 1] && n < STAT_METRICS; i++)
-		take_value(s, &s->shown[s->behind[i]], row, &out[n++]);
-	return n;
 }
 
 bool stat_has_alone(const struct stat_sheet *s)

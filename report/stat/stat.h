@@ -175,7 +175,8 @@ struct stat_sheet {
 	struct replay *replay;
 	struct stat_event *event;
 	uint32_t n_events;
-	struct names known; /* PMUs by name, and the last event that others may belong to, by its words */
+	struct names known; /* the last event that others may belong to, by its words */
+	struct names pmus;  /* places in the model, by name */
 	struct stat_row *row;
 	uint32_t n_rows;
 	uint32_t *row_at;       /* rows by place_compare() */
@@ -230,10 +231,6 @@ struct stat_sheet {
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out);
 void stat_release(struct stat_sheet *s);
 
-/* Takes a comma separated list; commas between slashes or in braces do not separate. */
-void stat_words_add(struct stat_words *w, const char *list);
-void stat_words_release(struct stat_words *w);
-
 /* Whether lines may have the metric without a request for it. */
 bool stat_may_show(const struct metric *row);
 
@@ -260,13 +257,12 @@ double stat_value(const struct stat_event *e, const struct stat_sum *sum);
 /* "<not counted>" or "<not supported>". */
 const char *stat_missing(uint16_t reason);
 
-/* Metrics of a line, at most STAT_METRICS. */
-size_t stat_metrics(const struct stat_sheet *s, const struct stat_line *l,
+/* Metrics of a line, at most STAT_METRICS; without one, those of a row that belong to no line. */
+size_t stat_metrics(const struct stat_sheet *s, uint32_t row, const struct stat_line *l,
 		    struct stat_metric out[static STAT_METRICS]);
 /* Whether they stand on the same line, as perf has them for events of slots. */
 bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e);
-/* Metrics that belong to no line, for a row. */
-size_t stat_metrics_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS]);
+/* Whether there are metrics that belong to no line. */
 bool stat_has_alone(const struct stat_sheet *s);
 /* The head of a column of --metric-only: words and name; and its value in a row. */
 const char *stat_head(const struct stat_sheet *s, uint32_t id);

@@ -30,7 +30,7 @@ static bool skips(const struct stat_sheet *s, const struct stat_line *l)
 static void put_rest(struct stat_sheet *s, uint32_t row, put_metric_fn *put_metric)
 {
 	struct stat_metric m[STAT_METRICS];
-	size_t n = stat_metrics_alone(s, row, m);
+	size_t n = stat_metrics(s, row, NULL, m);
 
 	for (size_t i = 0; i < n; i++)
 		put_metric(s, row, NULL, &m[i]);
@@ -229,7 +229,7 @@ static void text_line(struct stat_sheet *s, const struct stat_line *l)
 	const struct stat_event *e = &s->event[l->event];
 	const struct stat_row *row = &s->row[l->row];
 	struct stat_metric metric[STAT_METRICS];
-	size_t n = stat_metrics(s, l, metric), from;
+	size_t n = stat_metrics(s, l->row, l, metric), from;
 	const struct stat_sum *now = &l->now;
 	bool there = !now->reason && now->running, color, shared = stat_is_shared(now);
 	char text[96];
@@ -681,7 +681,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	const struct stat_sum *now = &l->now;
 	struct span sep = separator_span(s);
 	struct stat_metric metric[STAT_METRICS];
-	size_t n = stat_metrics(s, l, metric), i;
+	size_t n = stat_metrics(s, l->row, l, metric), i;
 	bool there = !now->reason && now->running, beside = !x->keys && stat_is_beside(s, e);
 	char *at;
 
