@@ -20,7 +20,6 @@
 #include "common/catalog/pmu_class.h"
 #include "common/event/event.h"
 #include "common/memory.h"
-#include "common/metric/shadow.h"
 #include "common/options.h"
 #include "common/parse.h"
 #include "report/machine/status.h"
@@ -1360,6 +1359,155 @@ static void note_lost(struct stat_sheet *s)
 	if (s->doubtful)
 		buf_addstr(&s->notes, "metrics are doubtful: a reading took longer than 1 % of its interval, or a "
 				      "share exceeds 101 %\n");
+}
+
+/* ---- behind the '#' ---- */
+
+/* What `perf stat` prints after the '#' of an event's line: the metric of each event, its words, and the limits of its
+ * colors. */
+enum shadow_level { SHADOW_PLAIN, SHADOW_GOOD, SHADOW_LESS_GOOD, SHADOW_NEARLY_BAD, SHADOW_BAD };
+
+struct shadow {
+	const char *event;   /* canonical name, without PMU and modifiers: "instructions", "topdown-retiring" */
+	const char *metric;  /* name of the row in the metric tables */
+	const char *label;   /* after the number */
+	unsigned char width; /* of the number, as in "%8.3f", without a '%' */
+	unsigned char decimals;
+	unsigned char percent; /* 1: a '%' follows the number, 2: a blank and a '%'; the metric's unit is then "%" */
+	bool own_line;         /* on a line of its own below the event's */
+	bool lower;            /* limits are lower ones: above limit[0] is SHADOW_GOOD */
+	/* In the metric's unit: SHADOW_BAD above [0], SHADOW_NEARLY_BAD above [1], SHADOW_LESS_GOOD above [2]. 0: no
+	 * such limit; without any, the number is SHADOW_PLAIN. */
+	double limit[3];
+};
+
+/* clang-format off */
+/* The widths and limits are those that perf's users know. */
+#define MISSES(event_, metric_, label_) \
+	{ .event = event_, .metric = metric_, .label = label_, .width = 7, .decimals = 2, .percent = 1, \
+	  .limit = { 20, 10, 5 } }
+#define TOPDOWN(event_, metric_, label_, ...) \
+	{ .event = event_, .metric = metric_, .label = label_, .width = 8, .decimals = 1, .percent = 1, \
+	  .limit = { __VA_ARGS__ } }
+#define TOPDOWN_GOOD(event_, metric_, label_, limit_) \
+	{ .event = event_, .metric = metric_, .label = label_, .width = 8, .decimals = 1, .percent = 1, \
+	  .lower = true, .limit = { limit_ } }
+
+static const struct shadow shadows[] = {
+	{ .event = "task-clock", .metric = "cpus_utilized", .label = "CPUs utilized", .width = 8, .decimals = 3 },
+	{ .event = "cpu-clock", .metric = "cpus_utilized_clock", .label = "CPUs utilized", .width = 8,
+	  .decimals = 3 },
+	{ .event = "cycles", .metric = "cycles_frequency", .label = "GHz", .width = 8, .decimals = 3 },
+	{ .event = "instructions", .metric = "insn_per_cycle", .label = "insn per cycle", .width = 7,
+	  .decimals = 2 },
+	{ .event = "instructions", .metric = "stalled_cycles_per_instruction", .label = "stalled cycles per insn",
+	  .width = 7, .decimals = 2, .own_line = true },
+	{ .event = "stalled-cycles-frontend", .metric = "frontend_cycles_idle", .label = "frontend cycles idle",
+	  .width = 7, .decimals = 2, .percent = 1, .limit = { 50, 30, 10 } },
+	{ .event = "stalled-cycles-backend", .metric = "backend_cycles_idle", .label = "backend cycles idle",
+	  .width = 7, .decimals = 2, .percent = 1, .limit = { 75, 50, 20 } },
+	MISSES("branch-misses", "branch_miss_rate", "of all branches"),
+	{ .event = "cache-misses", .metric = "cache_miss_rate", .label = "of all cache refs", .width = 8,
+	  .decimals = 3, .percent = 2, .limit = { 20, 10, 5 } },
+	MISSES("L1-dcache-load-misses", "l1d_miss_rate", "of all L1-dcache accesses"),
+	MISSES("L1-icache-load-misses", "l1i_miss_rate", "of all L1-icache accesses"),
+	MISSES("LLC-load-misses", "llc_miss_rate", "of all LL-cache accesses"),
+	MISSES("dTLB-load-misses", "dtlb_miss_rate", "of all dTLB cache accesses"),
+	MISSES("iTLB-load-misses", "itlb_miss_rate", "of all iTLB cache accesses"),
+
+	{ .event = "cycles-t", .metric = "transactional_cycles", .label = "transactional cycles", .width = 7,
+	  .decimals = 2, .percent = 1 },
+	{ .event = "cycles-ct", .metric = "aborted_cycles", .label = "aborted cycles", .width = 7, .decimals = 2,
+	  .percent = 1 },
+	{ .event = "tx-start", .metric = "cycles_per_transaction", .label = "cycles / transaction", .width = 8 },
+	{ .event = "el-start", .metric = "cycles_per_elision", .label = "cycles / elision", .width = 8 },
+	{ .event = "smi", .metric = "smi_cycles", .label = "SMI cycles%", .width = 8, .decimals = 1,
+	  .percent = 1, .limit = { 10 } },
+	{ .event = "smi", .metric = "smi_num", .label = "SMI#", .width = 4, .own_line = true },
+
+	TOPDOWN("topdown-fetch-bubbles", "tma_frontend_bound", "frontend bound", 20),
+	TOPDOWN_GOOD("topdown-slots-retired", "tma_retiring", "retiring", 70),
+	TOPDOWN("topdown-recovery-bubbles", "tma_bad_speculation", "bad speculation", 10),
+	TOPDOWN("topdown-slots-issued", "tma_backend_bound", "backend bound", 20),
+	TOPDOWN_GOOD("topdown-retiring", "tma_retiring", "Retiring", 70),
+	TOPDOWN("topdown-bad-spec", "tma_bad_speculation", "Bad Speculation", 10),
+	TOPDOWN("topdown-fe-bound", "tma_frontend_bound", "Frontend Bound", 20),
+	TOPDOWN("topdown-be-bound", "tma_backend_bound", "Backend Bound", 20),
+	TOPDOWN_GOOD("topdown-heavy-ops", "tma_heavy_operations", "Heavy Operations", 10),
+	{ .event = "topdown-heavy-ops", .metric = "tma_light_operations", .label = "Light Operations", .width = 8,
+	  .decimals = 1, .percent = 1, .own_line = true, .lower = true, .limit = { 60 } },
+	TOPDOWN("topdown-br-mispredict", "tma_branch_mispredicts", "Branch Mispredict", 10),
+	{ .event = "topdown-br-mispredict", .metric = "tma_machine_clears", .label = "Machine Clears", .width = 8,
+	  .decimals = 1, .percent = 1, .own_line = true, .limit = { 10 } },
+	TOPDOWN("topdown-fetch-lat", "tma_fetch_latency", "Fetch Latency", 15),
+	{ .event = "topdown-fetch-lat", .metric = "tma_fetch_bandwidth", .label = "Fetch Bandwidth", .width = 8,
+	  .decimals = 1, .percent = 1, .own_line = true, .limit = { 10 } },
+	TOPDOWN("topdown-mem-bound", "tma_memory_bound", "Memory Bound", 20),
+	{ .event = "topdown-mem-bound", .metric = "tma_core_bound", .label = "Core Bound", .width = 8,
+	  .decimals = 1, .percent = 1, .own_line = true, .limit = { 10 } },
+	{ .event = NULL },
+};
+/* clang-format on */
+
+/* Whether the row is about an event with these attr words. */
+static bool has_config(const struct shadow *s, uint32_t type, uint64_t config)
+{
+	const struct event_symbol *symbol;
+	uint64_t cache;
+
+	if (type == PERF_TYPE_HW_CACHE)
+		return !event_cache_parse(s->event, &cache) && cache == (uint32_t)config;
+	symbol = event_symbol_find(s->event);
+	return symbol && symbol->type == type &&
+	       symbol->config == (type == PERF_TYPE_HARDWARE ? (uint32_t)config : config);
+}
+
+/* "cpu/topdown-retiring/u" and "topdown-retiring:u" are topdown-retiring; "msr/smi/" is smi. */
+static bool has_name(const struct shadow *s, const char *name)
+{
+	const char *slash = strchr(name, '/'), *from = slash ? slash + 1 : name;
+	size_t len = strcspn(from, slash ? "/" : ":");
+
+	return strlen(s->event) == len && !strncasecmp(s->event, from, len);
+}
+
+/*
+ * The lines of an event: *row is the first of as many adjacent rows as the result says. 0: it has none and shows its
+ * count per second of CPU time ("K/sec"). `type` and `config` are those of its attr, without regard to bits above 31,
+ * which a hybrid PMU adds. Events that are not hardware, software or cache events are found by `name`, as recorded,
+ * with or without PMU ("cpu/topdown-retiring/", "msr/smi/") and modifiers.
+ */
+static size_t shadow_find(uint32_t type, uint64_t config, const char *name, const struct shadow **row)
+{
+	bool known = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_HW_CACHE;
+	size_t n = 0;
+
+	for (const struct shadow *s = shadows; s->event; s++) {
+		if (known ? !has_config(s, type, config) : !has_name(s, name)) {
+			if (n)
+				break;
+			continue;
+		}
+		if (!n)
+			*row = s;
+		n++;
+	}
+	return n;
+}
+
+/* NaN is SHADOW_PLAIN. */
+static enum shadow_level shadow_judge(const struct shadow *s, double value)
+{
+	static const enum shadow_level level[] = { SHADOW_BAD, SHADOW_NEARLY_BAD, SHADOW_LESS_GOOD };
+
+	if (isnan(value) || s->limit[0] == 0)
+		return SHADOW_PLAIN;
+	if (s->lower)
+		return value > s->limit[0] ? SHADOW_GOOD : SHADOW_PLAIN;
+	for (size_t i = 0; i < sizeof(level) / sizeof(level[0]); i++)
+		if (s->limit[i] > 0 && value > s->limit[i])
+			return level[i];
+	return SHADOW_GOOD;
 }
 
 /* ---- metrics ---- */
