@@ -202,22 +202,6 @@ static bool stays_open(struct filegrid *g, int fd)
 	return g->held_to || may_hold((uint64_t)fd);
 }
 
-/* Begins the cell behind the last one, which counts once `n` is raised. */
-__attribute__((format(printf, 6, 0))) static struct filecell *begin_cell(struct filegrid *g, int64_t counter,
-									 int64_t instance, uint32_t cpu,
-									 uint64_t range, const char *format,
-									 va_list ap)
-{
-	memory_room(&g->cell, g->n, sizeof(*g->cell));
-	g->cell[g->n] = (struct filecell){ .fd = -1,
-					   .cpu = cpu,
-					   .counter = (uint32_t)counter,
-					   .instance = (uint32_t)instance,
-					   .range = range,
-					   .path = memory_vformat(format, ap) };
-	return &g->cell[g->n];
-}
-
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...)
 {
@@ -228,38 +212,32 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 
 	if (counter < 0 || instance < 0)
 		return (int)(counter < 0 ? counter : instance);
+	memory_room(&g->cell, g->n, sizeof(*g->cell));
+	f = &g->cell[g->n];
 	va_start(ap, format);
-	f = begin_cell(g, counter, instance, cpu, range, format, ap);
+	*f = (struct filecell){ .cpu = cpu,
+				.counter = (uint32_t)counter,
+				.instance = (uint32_t)instance,
+				.range = range,
+				.path = memory_vformat(format, ap) };
 	va_end(ap);
 	f->fd = root_open(g->root, "%s", f->path);
 	if (f->fd == -EMFILE && may_hold(0))
 		f->fd = root_open(g->root, "%s", f->path);
-	err = f->fd < 0 ? f->fd : 0;
-	if (!err) {
-		g->run = g->n && f[-1].instance == f->instance ? g->run + 1 : 0;
-		f->by_turns = !stays_open(g, f->fd);
-		err = read_number(f->fd, &v);
-	}
-	if (err || f->by_turns)
+	err = f->fd < 0 ? f->fd : read_number(f->fd, &v);
+	if (err && !g->tolerant) {
 		fd_close(&f->fd);
-	if (err) {
 		free(f->path);
 		return err;
 	}
-	unwrap(f, v);
+	g->run = !err && g->n && f[-1].instance == f->instance ? g->run + 1 : 0;
+	f->by_turns = err || !stays_open(g, f->fd);
+	if (f->by_turns)
+		fd_close(&f->fd);
+	if (!err)
+		unwrap(f, v);
 	g->n++;
 	return 0;
-}
-
-void filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	begin_cell(g, counter, instance, PM_NONE, range, format, ap)->by_turns = true;
-	va_end(ap);
-	g->run = 0;
-	g->n++;
 }
 
 /* Ids in the order of their first occurrence. */

@@ -51,6 +51,7 @@ struct filegrid {
 	uint32_t run;           /* cells of the instance that was added last */
 	bool lean;              /* not all of `expects` can stay open */
 	uint64_t held_to;       /* descriptors below this are known to be within the limit */
+	bool tolerant;          /* what cannot be read now is added, too: each reading tries it */
 	uint64_t min_period_ns; /* as in struct unit */
 	struct gridpart *part;  /* owned */
 	uint32_t n_parts, held; /* held: parts that the plan has not released */
@@ -60,12 +61,10 @@ struct filegrid *filegrid_new(struct plan *p);
 /* Whether the file has a number, before counters and instances are added for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the file and reads it once. `counter` and `instance` are ids, or the -errno of making them. 0, or -errno if
- * it cannot be read now or there is no id: then nothing is added. Numbers that decide for others come first. */
+ * there is no id or, unless the grid is tolerant, it cannot be read now: then nothing is added. Numbers that decide
+ * for others come first. */
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* The same for a file that cannot be read now, but that others are added up with: each reading tries it. */
-void filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
 /* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed. */
 void filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list);
 /* The files in a folder's entries, such as /sys/class/thermal/thermal_zone0. */

@@ -214,25 +214,6 @@ static bool look_below(struct cgroup_list *l, struct cgroup *c)
 
 /* ---- a cgroup ---- */
 
-/* Adds up the field over the lines that have it. False: none has. */
-static bool take_field(const char *text, const char *line, const char *word, uint64_t *sum)
-{
-	size_t begin = strlen(line), len = strlen(word);
-	bool any = false;
-
-	*sum = 0;
-	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-		const char *end = at + strcspn(at, "\n"), *found = strncmp(at, line, begin) ? NULL : strstr(at, word);
-		uint64_t v;
-
-		if (!found || found >= end || !text_digits(found + len, &v))
-			continue;
-		*sum += v;
-		any = true;
-	}
-	return any;
-}
-
 /* A device takes what it has done with it, so that a sum may fall. For the choice of cgroups it then counts anew; the
  * recording has the fall, which the report judges. */
 static void take_value(struct cgroup *c, enum cgroup_value k, uint64_t v)
@@ -266,7 +247,7 @@ static int read_file(struct cgroup *c, int file)
 		if ((int)fields[i].file != file)
 			continue;
 		/* Without I/O io.stat is empty; what no controller counts has no line. */
-		if (n >= 0 && (take_field(text, fields[i].line, fields[i].word, &v) || file == IO_STAT)) {
+		if (n >= 0 && (text_sum(text, fields[i].line, fields[i].word, &v) || file == IO_STAT)) {
 			take_value(c, (enum cgroup_value)i, v / fields[i].step);
 		} else {
 			c->use.status[i] = n < 0 && n != -ENOENT ? pm_reason_errno((int)n) : PM_REASON_NOT_SUPPORTED;

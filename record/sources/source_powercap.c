@@ -194,10 +194,8 @@ static void add_zone(struct filegrid *g, struct plan *p, const char *zone)
 		if (g->cell[i].counter == counter && g->cell[i].instance == instance)
 			return;
 	/* A sum without this zone would be wrong, so it has a column. */
-	if (err)
-		filegrid_hold(g, counter, instance, range, ZONES "/%s/energy_uj", zone);
-	else
-		filegrid_add(g, counter, instance, PM_NONE, range, ZONES "/%s/energy_uj", zone);
+	g->tolerant = true;
+	filegrid_add(g, counter, instance, PM_NONE, range, ZONES "/%s/energy_uj", zone);
 }
 
 const struct source_ops source_powercap = {

@@ -304,17 +304,13 @@ static int read_resource(struct pressure *d, size_t r)
 	uint64_t *value = &d->text.value[r * KINDS];
 	uint16_t *status = &d->text.status[r * KINDS];
 	int err = d->file[r].fd >= 0 ? textfile_read(&d->file[r]) : -ENOENT;
-	struct textcursor c;
 
 	status[0] = status[1] = err ? pm_reason_errno(err) : PM_REASON_FORMAT;
 	if (err)
 		return err;
-	c = textfile_begin(&d->file[r]);
-	while (textcursor_line(&c))
-		for (int k = 0; k < KINDS; k++)
-			if (c.label_len == 4 && !memcmp(c.label, kind_name[k], 4) && textcursor_find(&c, "total=") &&
-			    textcursor_u64(&c, &value[k]))
-				status[k] = PM_OK;
+	for (int k = 0; k < KINDS; k++)
+		if (text_sum(d->file[r].data, kind_name[k], " total=", &value[k]))
+			status[k] = PM_OK;
 	return status[0] == PM_OK || status[1] == PM_OK ? 0 : -ENODATA;
 }
 

@@ -191,14 +191,22 @@ void textfile_name(const struct textfile *t, const struct textcursor *c, char *n
 	snprintf(name, size, n > 1 ? "%.*s_%u" : "%.*s", (int)c->label_len, c->label, n);
 }
 
-bool textcursor_find(struct textcursor *c, const char *text)
+bool text_sum(const char *text, const char *line, const char *word, uint64_t *sum)
 {
-	const char *newline = memchr(c->at, '\n', (size_t)(c->end - c->at));
-	const char *found = memmem(c->at, (size_t)((newline ? newline : c->end) - c->at), text, strlen(text));
+	size_t begin = strlen(line), len = strlen(word);
+	bool any = false;
 
-	if (found)
-		c->at = found + strlen(text);
-	return found != NULL;
+	*sum = 0;
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		const char *end = at + strcspn(at, "\n"), *found = strncmp(at, line, begin) ? NULL : strstr(at, word);
+		uint64_t v;
+
+		if (!found || found >= end || !text_digits(found + len, &v))
+			continue;
+		*sum += v;
+		any = true;
+	}
+	return any;
 }
 
 const char *textcursor_rest(const struct textcursor *c, size_t *len)

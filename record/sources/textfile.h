@@ -66,8 +66,6 @@ bool textcursor_line(struct textcursor *c);
 bool textfile_next(struct textfile *t, struct textcursor *c, uint32_t *tag);
 /* A name for the line, which is to be added: its label, with "_2", "_3" ... if that is known already. */
 void textfile_name(const struct textfile *t, const struct textcursor *c, char *name, size_t size);
-/* Steps after `text` in this line, false if it is not there. */
-bool textcursor_find(struct textcursor *c, const char *text);
 /* The rest of the line, blanks at both ends left out. */
 const char *textcursor_rest(const struct textcursor *c, size_t *len);
 
@@ -83,6 +81,9 @@ static inline __attribute__((always_inline)) const char *text_digits(const char 
 	*value = v;
 	return p;
 }
+
+/* Adds up the numbers behind `word` in the lines that begin with `line`. False: there is none. */
+bool text_sum(const char *text, const char *line, const char *word, uint64_t *sum);
 
 /* Takes the next word of this line if it is a number; false, and nothing taken, if it is none. */
 static inline __attribute__((always_inline)) bool textcursor_u64(struct textcursor *c, uint64_t *value)
