@@ -98,7 +98,6 @@ static const struct kind interfaces = {
 struct devices {
 	struct textsource text; /* first; a row is a device, of n_keys slots */
 	const struct kind *kind;
-	struct source *source;
 	uint32_t n, counter[COLUMNS];
 	bool level[COLUMNS]; /* by key: a gauge */
 	uint32_t n_before;   /* devices from this one on have counted since their last reading, which was 0 */
@@ -126,11 +125,11 @@ static bool is_active(const struct textcursor *c)
 /* An idle one becomes active once, so it need not wait. */
 static void notice(struct textsource *t, const struct textcursor *c, uint32_t tag)
 {
-	struct devices *d = (struct devices *)t;
+	const struct devices *d = (struct devices *)t;
 
 	if ((tag == TEXTFILE_IDLE || (tag == TEXTFILE_UNKNOWN && clocks_monotonic() > d->updated_ns + CALM_NS)) &&
 	    is_active(c))
-		atomic_store(&d->source->stale, true);
+		atomic_store(&t->source->stale, true);
 }
 
 static int refresh(struct textsource *t)
@@ -140,7 +139,7 @@ static int refresh(struct textsource *t)
 
 	/* So many are new that nothing is read until there is room. */
 	if (err == -EFBIG)
-		atomic_store(&d->source->stale, true);
+		atomic_store(&t->source->stale, true);
 	if (err)
 		return err;
 	for (uint32_t slot = d->n_before * t->step; slot < t->n; slot++)
@@ -217,7 +216,6 @@ static int devices_plan(struct source *s, struct plan *p, struct error *e)
 		return 0;
 	t = &d->text;
 	d->kind = kind;
-	d->source = s;
 	s->restless = true;
 	t->refresh = refresh;
 	t->notice = notice;

@@ -24,8 +24,7 @@ struct row {
 
 struct interrupts {
 	struct textsource text; /* first; slots: the totals of CPUs, then rows */
-	struct source *source;
-	struct row *row; /* owned, n_rows */
+	struct row *row;        /* owned, n_rows */
 	uint32_t n_rows;
 	uint32_t total;   /* id of that counter */
 	bool *shown;      /* owned, n_shown, one per slot: the cell has a column */
@@ -44,7 +43,7 @@ static uint32_t row_slot(const struct interrupts *d, uint32_t r, uint32_t cpu_in
 static void want_update(struct interrupts *d)
 {
 	if (!d->learning && (!d->grown_ns || clocks_monotonic() - d->grown_ns >= GROW_NS))
-		atomic_store(&d->source->stale, true);
+		atomic_store(&d->text.source->stale, true);
 }
 
 /* In a total while a text is read: one of its cells started again. */
@@ -294,7 +293,6 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 	d->text.absent_number = PM_REASON_FORMAT;
 	d->text.notice = notice;
 	d->text.refresh = interrupts_refresh;
-	d->source = s;
 	s->restless = true;
 	d->total = (uint32_t)plan_counter(p, &catalog_source("interrupts", &n)[0]);
 	for (size_t i = 0; i < p->cpus.n; i++) {

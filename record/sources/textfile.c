@@ -402,6 +402,7 @@ void *textsource_new(struct source *s, struct plan *p, size_t size, const char *
 		return NULL;
 	}
 	t->refresh = textsource_refresh;
+	t->source = s;
 	return s->data = t;
 }
 

@@ -124,6 +124,7 @@ struct textsource {
 	void (*notice)(struct textsource *t, const struct textcursor *c, uint32_t tag);
 	struct textcell *cell; /* owned: those that no unit has yet */
 	uint32_t n_cells;
+	struct source *source;
 	int err;           /* of the last refresh */
 	uint32_t failures; /* in a row */
 	bool has_reader;   /* there is a first unit, which refreshes for all */
