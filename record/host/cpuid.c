@@ -188,8 +188,7 @@ static void collect_here(struct cpuid_cpu *c, size_t n, bool brief)
 		if (!c[i].err)
 			c[i].err = walk(&a, &c[i], brief);
 	}
-	if (!err)
-		affinity_restore(&before);
+	affinity_restore(&before);
 }
 
 struct cpuid_cpu *cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief)

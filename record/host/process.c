@@ -8,62 +8,39 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/memory.h"
-
-#define CPUS_MAX 65536
-
 int affinity_save(struct affinity *a)
 {
-	a->size = CPU_ALLOC_SIZE(CPUS_MAX);
-	a->mask = memory_checked(CPU_ALLOC(CPUS_MAX));
-	CPU_ZERO_S(a->size, (cpu_set_t *)a->mask);
-	if (!sched_getaffinity(0, a->size, a->mask))
-		return 0;
-	affinity_release(a);
-	return -errno;
+	*a = (struct affinity){ 0 };
+	if (sched_getaffinity(0, sizeof(a->mask), a->mask))
+		return -errno;
+	a->saved = true;
+	return 0;
 }
 
 int affinity_apply(const struct affinity *a, pid_t tid)
 {
-	return sched_setaffinity(tid, a->size, a->mask) ? -errno : 0;
-}
-
-void affinity_release(struct affinity *a)
-{
-	CPU_FREE(a->mask);
-	a->mask = NULL;
+	return sched_setaffinity(tid, sizeof(a->mask), a->mask) ? -errno : 0;
 }
 
 uint32_t affinity_cpus(void)
 {
 	struct affinity here;
-	int n = affinity_save(&here) ? 0 : CPU_COUNT_S(here.size, (cpu_set_t *)here.mask);
 
-	if (n)
-		affinity_release(&here);
-	return n ? (uint32_t)n : 1;
+	return affinity_save(&here) ? 1 : (uint32_t)CPU_COUNT_S(sizeof(here.mask), here.mask);
 }
 
 void affinity_restore(struct affinity *a)
 {
-	if (a->mask)
+	if (a->saved)
 		affinity_apply(a, 0);
-	affinity_release(a);
 }
 
 int affinity_pin(uint32_t cpu)
 {
-	size_t size = CPU_ALLOC_SIZE(cpu + 1);
-	cpu_set_t *set = CPU_ALLOC(cpu + 1);
-	int err;
+	struct affinity one = { 0 };
 
-	if (!set)
-		return -ENOMEM;
-	CPU_ZERO_S(size, set);
-	CPU_SET_S(cpu, size, set);
-	err = sched_setaffinity(0, size, set) ? -errno : 0;
-	CPU_FREE(set);
-	return err;
+	CPU_SET_S(cpu, sizeof(one.mask), one.mask);
+	return affinity_apply(&one, 0);
 }
 
 void interruptible_begin(sigset_t *before)

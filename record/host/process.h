@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,16 +17,16 @@
 #include "common/buf.h"
 #include "record/host/clocks.h"
 
-/* Pinning the calling thread to a CPU, on machines of any size. */
+/* CPUs on which a thread may run, on machines of any size. */
 struct affinity {
-	void *mask; /* owned */
-	size_t size;
+	cpu_set_t mask[65536 / CPU_SETSIZE];
+	bool saved;
 };
 
-/* Remembers where the calling thread may run. 0 or -errno; released by affinity_restore() or affinity_release(). */
+/* Remembers where the calling thread may run. 0 or -errno. */
 int affinity_save(struct affinity *a);
+/* Lets it run there again, if that was saved. */
 void affinity_restore(struct affinity *a);
-void affinity_release(struct affinity *a);
 /* Lets a thread of this process run there again. 0 or -errno. */
 int affinity_apply(const struct affinity *a, pid_t tid);
 /* How many CPUs the calling thread may run on, at least 1. */

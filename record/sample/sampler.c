@@ -474,7 +474,6 @@ bool sampler_free(struct sampler *s)
 			unpin(s);
 	if (s->left)
 		return false;
-	affinity_release(&s->anywhere);
 	fd_close(&s->fd);
 	free(s->reader);
 	free(s);

@@ -699,7 +699,6 @@ static void a_thread_goes_back_to_its_cpus(void **state)
 	assert_int_equal(affinity_pin((uint32_t)sched_getcpu()), 0);
 	affinity_restore(&all);
 	assert_int_equal(affinity_cpus(), before);
-	affinity_release(&all);
 }
 
 /* While files are opened that may block, what ends a process ends this one at once; nothing else changes. */
