@@ -288,9 +288,7 @@ static void put_failures(const struct diff_recordings *r, struct buf *out)
 /* ---- output: for programs one list of facts per metric, for people one layout, as a table or as markdown ---- */
 
 struct diff_report {
-	const struct diff_options *o;
-	const struct diff_recordings *recordings;
-	const struct diff_results *results;
+	const struct diff *d;
 	const char *failures; /* lines on runs that failed; NULL: none */
 	int status;           /* exit code */
 	unsigned width;       /* of the terminal; 0: none */
@@ -362,8 +360,8 @@ static void print_csv(const struct diff_report *x, struct buf *out)
 		if (!fact[k].json_only)
 			buf_printf(out, "%s,", fact[k].name);
 	buf_addstr(out, "runs\n");
-	for (size_t i = 0; i < x->results->n; i++) {
-		const struct diff_result *r = &x->results->result[i];
+	for (size_t i = 0; i < x->d->results.n; i++) {
+		const struct diff_result *r = &x->d->results.result[i];
 
 		list_facts(r, fact);
 		for (size_t k = 0; k < n; k++) {
@@ -389,8 +387,8 @@ static struct json *json_side(const struct diff_report *x, enum diff_side side)
 {
 	struct json *all = json_new_array();
 
-	for (size_t i = 0; i < x->recordings->n; i++) {
-		const struct diff_recording *r = &x->recordings->recording[i];
+	for (size_t i = 0; i < x->d->recordings.n; i++) {
+		const struct diff_recording *r = &x->d->recordings.recording[i];
 		struct json *one;
 
 		if (r->side != side)
@@ -452,7 +450,7 @@ static void print_json(const struct diff_report *x, struct buf *out)
 					     [DIFF_NEW_FIRST] = "new first",
 					     [DIFF_MIXED] = "mixed",
 					     [DIFF_TURNS] = "in turn" };
-	const struct diff_recordings *r = x->recordings;
+	const struct diff_recordings *r = &x->d->recordings;
 	SCOPED(json_scoped) struct json *whole = json_new_object();
 	struct json *boots = json_new_object(), *all = json_new_array();
 
@@ -463,9 +461,9 @@ static void print_json(const struct diff_report *x, struct buf *out)
 	json_put(whole, "new", json_side(x, DIFF_NEW));
 	json_put(whole, "order", order[r->order] ? json_new_text(order[r->order]) : json_new_null());
 	json_put(whole, "boots", boots);
-	json_put(whole, "differences", json_environment(&x->recordings->environment));
-	for (size_t i = 0; i < x->results->n; i++)
-		json_push(all, json_result(&x->results->result[i]));
+	json_put(whole, "differences", json_environment(&x->d->recordings.environment));
+	for (size_t i = 0; i < x->d->results.n; i++)
+		json_push(all, json_result(&x->d->results.result[i]));
 	json_put(whole, "failures", x->failures ? json_new_text(x->failures) : json_new_null());
 	json_put(whole, "results", all);
 	json_put(whole, "exit", json_new_u64((uint64_t)x->status));
@@ -515,7 +513,7 @@ static void put_runs(struct buf *out, const struct diff_result *r, bool utf8)
 /* Numbers of both sides, and what else may differ between them, a sentence each. */
 static void put_sides(struct buf *out, const struct diff_report *x)
 {
-	const struct diff_recordings *r = x->recordings;
+	const struct diff_recordings *r = &x->d->recordings;
 	size_t runs[DIFF_SIDES] = { 0 }, files[DIFF_SIDES] = { 0 };
 	bool all_shared = r->boots_shared == r->boots[DIFF_BASE] && r->boots_shared == r->boots[DIFF_NEW];
 
@@ -526,7 +524,7 @@ static void put_sides(struct buf *out, const struct diff_report *x)
 	buf_printf(out, "base: %zu run%s of %zu recording%s; new: %zu run%s of %zu recording%s", runs[DIFF_BASE],
 		   plural(runs[DIFF_BASE]), files[DIFF_BASE], plural(files[DIFF_BASE]), runs[DIFF_NEW],
 		   plural(runs[DIFF_NEW]), files[DIFF_NEW], plural(files[DIFF_NEW]));
-	if (r->boots[DIFF_BASE] + r->boots[DIFF_NEW] - r->boots_shared > 1 && !x->o->pairs)
+	if (r->boots[DIFF_BASE] + r->boots[DIFF_NEW] - r->boots_shared > 1 && !x->d->o.pairs)
 		buf_printf(out, "\nBoots: %u of the base, %u of the new side; %s.", r->boots[DIFF_BASE],
 			   r->boots[DIFF_NEW],
 			   all_shared ? "their effects on both sides are removed" :
@@ -599,24 +597,24 @@ static void put_summary(struct buf *out, const struct diff_report *x, bool markd
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
-		size_t some = x->results->count[order[i]];
+		size_t some = x->d->results.count[order[i]];
 
 		if (some)
 			buf_printf(out, "%s%zu %s", n ? ", " : "", some, verdict_name(order[i]));
 		n += some;
 	}
-	if (n && x->results->neutral)
+	if (n && x->d->results.neutral)
 		buf_printf(out, " of the %zu with a better direction", n);
 	if (!n)
 		buf_addstr(out, "nothing to judge by: all metrics with a better direction are 0");
 	buf_addstr(out, x->failures                    ? ": FAILED" :
-			x->status == EXIT_NEGATIVE     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
+			x->status == EXIT_NEGATIVE     ? x->d->o.n_gates ? ": the gate fails" : ": regressed" :
 			x->status == EXIT_INCONCLUSIVE ? "" :
 			x->status == EXIT_DAMAGED      ? ": damaged input was used" :
-			x->o->n_gates                  ? ": the gate holds" :
+			x->d->o.n_gates                ? ": the gate holds" :
 							 ": no regression");
 	if (x->status == EXIT_INCONCLUSIVE)
-		put_undecided(out, x->results, markdown);
+		put_undecided(out, &x->d->results, markdown);
 	buf_addch(out, '\n');
 }
 
@@ -661,8 +659,8 @@ static void put_differences(const struct diff_report *x, bool markdown, struct b
 
 	for (int c = 0; c < 3; c++)
 		table_column(t, head[c], TABLE_LEFT, c);
-	for (size_t i = 0; i < x->recordings->environment.n; i++) {
-		const struct diff_difference *d = &x->recordings->environment.difference[i];
+	for (size_t i = 0; i < x->d->recordings.environment.n; i++) {
+		const struct diff_difference *d = &x->d->recordings.environment.difference[i];
 
 		table_row(t);
 		table_cell(t, d->name, d->meaningless ? "31;1" : "33");
@@ -687,14 +685,15 @@ static void put_results(const struct diff_report *x, bool markdown, const char *
 	struct table *t = table_new();
 	bool places = false;
 
-	snprintf(interval, sizeof(interval), "%.3g %% INTERVAL", 100 * (1 - x->o->alpha));
-	for (size_t i = 0; i < x->results->n; i++)
-		places |= !is_folded(&x->results->result[i]) && x->results->result[i].series->place.kind != PM_SYSTEM;
+	snprintf(interval, sizeof(interval), "%.3g %% INTERVAL", 100 * (1 - x->d->o.alpha));
+	for (size_t i = 0; i < x->d->results.n; i++)
+		places |= !is_folded(&x->d->results.result[i]) &&
+			  x->d->results.result[i].series->place.kind != PM_SYSTEM;
 	for (int c = 0; c < COLUMNS; c++)
 		if (places || c != PLACE)
 			table_column(t, head[c], right >> c & 1 ? TABLE_RIGHT : TABLE_LEFT, c == WHY);
-	for (size_t i = 0; i < x->results->n; i++) {
-		const struct diff_result *r = &x->results->result[i];
+	for (size_t i = 0; i < x->d->results.n; i++) {
+		const struct diff_result *r = &x->d->results.result[i];
 
 		if (is_folded(r))
 			continue;
@@ -714,7 +713,7 @@ static void put_results(const struct diff_report *x, bool markdown, const char *
 
 static void print_text(const struct diff_report *x, bool markdown, struct buf *out)
 {
-	const char *why_all = diff_why_of_all(x->results);
+	const char *why_all = diff_why_of_all(&x->d->results);
 
 	if (markdown)
 		buf_printf(out, "### pmrep diff%s\n\n",
@@ -725,11 +724,11 @@ static void print_text(const struct diff_report *x, bool markdown, struct buf *o
 	if (x->failures)
 		buf_printf(out, "%s%s", x->failures, markdown ? "\n" : "");
 	put_sides(out, x);
-	if (x->recordings->environment.n)
+	if (x->d->recordings.environment.n)
 		put_differences(x, markdown, out);
 	put_results(x, markdown, why_all, out);
-	put_folded(out, x->results, VERDICT_SAME, markdown);
-	put_folded(out, x->results, VERDICT_INCONCLUSIVE, markdown);
+	put_folded(out, &x->d->results, VERDICT_SAME, markdown);
+	put_folded(out, &x->d->results, VERDICT_INCONCLUSIVE, markdown);
 	if (why_all) {
 		put_text(out, why_all, markdown);
 		buf_addch(out, '\n');
@@ -739,12 +738,12 @@ static void print_text(const struct diff_report *x, bool markdown, struct buf *o
 
 static void diff_print(const struct diff_report *x, struct buf *out)
 {
-	if (x->o->format == DIFF_CSV)
+	if (x->d->o.format == DIFF_CSV)
 		print_csv(x, out);
-	else if (x->o->format == DIFF_JSON)
+	else if (x->d->o.format == DIFF_JSON)
 		print_json(x, out);
 	else
-		print_text(x, x->o->format == DIFF_MARKDOWN, out);
+		print_text(x, x->d->o.format == DIFF_MARKDOWN, out);
 }
 
 /* ---- the command ---- */
@@ -754,9 +753,7 @@ static int compare(void *input, const struct options_common *common)
 	struct diff *c = input;
 	SCOPED(buf_release) struct buf failures = BUF_INIT, out = BUF_INIT;
 	struct diff_report x = {
-		.o = &c->o,
-		.recordings = &c->recordings,
-		.results = &c->results,
+		.d = c,
 		.width = cmd_width(STDOUT_FILENO),
 		.colors = options_use_color(common, STDOUT_FILENO),
 		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),

@@ -16,6 +16,12 @@ enum { LABEL = EXPORT_ALL_COLUMNS, VERDICT, STATUS_COVERAGE };
 #define AHEAD        4  /* cells whose values are fetched while others are printed */
 #define WIDE_ENOUGH  64 /* bytes that a value takes in a row, at most */
 
+/* clang-format off */
+static const char *const verdicts[SHEET_VERDICTS] = {
+	[SHEET_UNJUDGED] = "", [SHEET_UNKNOWN] = "unknown", [SHEET_GOOD] = "good", [SHEET_BAD] = "bad",
+};
+/* clang-format on */
+
 enum scope { OF_ALL, OF_INTERVAL, OF_PLACE, OF_METRIC, OF_VALUE };
 
 struct column {
@@ -367,7 +373,7 @@ static inline char *put_number(char *to, bool json, bool there, double v)
 static char *put_verdict(char *to, bool json, const struct sheet *s, const struct sheet_cell *cell, size_t k)
 {
 	enum sheet_verdict verdict = sheet_verdict(s, cell, k);
-	const char *word = export_verdicts[verdict];
+	const char *word = verdicts[verdict];
 
 	if (!json)
 		return put(to, word, strlen(word));
@@ -471,7 +477,7 @@ static void put_wide(struct exporter *x, struct rows *r, const struct sheet *s, 
 		name = memory_format("%s:threshold", m->name);
 		buf_addch(out, ',');
 		json_quote(out, name, strlen(name));
-		buf_printf(out, ":\"%s\"", export_verdicts[sheet_verdict(s, cell, k)]);
+		buf_printf(out, ":\"%s\"", verdicts[sheet_verdict(s, cell, k)]);
 	}
 	if (r->json)
 		return;
@@ -487,7 +493,7 @@ static void put_wide(struct exporter *x, struct rows *r, const struct sheet *s, 
 			buf_add(out, text, (size_t)(put_value(text, false, EXPORT_VALUE, false, s, cell, k) - text));
 		buf_addstr(out, r->judged[n] ? "," : "");
 		if (cell && r->judged[n])
-			buf_addstr(out, export_verdicts[sheet_verdict(s, cell, k)]);
+			buf_addstr(out, verdicts[sheet_verdict(s, cell, k)]);
 	}
 }
 

@@ -7,35 +7,11 @@
 #include "common/number.h"
 #include "common/table.h"
 
-/* ---- the table of formats ---- */
-
-/* One row per format: X stands for export_X of export_X.c. The first is the default. */
-#define EACH_FORMAT(FORMAT) \
-	FORMAT(table) \
-	FORMAT(csv) \
-	FORMAT(json) \
-	FORMAT(turbostat) \
-	FORMAT(parquet) \
-	FORMAT(perfetto) \
-	FORMAT(openmetrics)
-
-#define DECLARE(name) extern const struct sink_ops export_##name;
-EACH_FORMAT(DECLARE)
-
-#define ROW(name) &export_##name,
-const struct sink_ops *const exporters[] = { EACH_FORMAT(ROW) NULL };
-
 const char *const export_columns[EXPORT_ALL_COLUMNS] = {
 	"recording", "run",  "time",   "duration_ns", "scope",      "package", "die",        "cluster",
 	"cache",     "node", "core",   "cpu",         "device",     "task",    "cgroup",     "metric",
 	"value",     "unit", "status", "coverage",    "elapsed_ns", "host",    "machine_id", "recording_id",
 };
-
-/* clang-format off */
-const char *const export_verdicts[SHEET_VERDICTS] = {
-	[SHEET_UNJUDGED] = "", [SHEET_UNKNOWN] = "unknown", [SHEET_GOOD] = "good", [SHEET_BAD] = "bad",
-};
-/* clang-format on */
 
 void exporter_init(struct exporter *x, const struct sink_ops *ops, const struct export_config *config)
 {

@@ -1,5 +1,5 @@
 /*
- * Output formats: sinks that write a sheet as text. One export_X.c each, and one row in exporters[] (exporter.c).
+ * Output formats: sinks that write a sheet as text. One export_X.c each, and one row in exporters[] (exporters.c).
  */
 #pragma once
 
@@ -89,8 +89,6 @@ size_t export_number(char *out, double v);
 /* Appends `text` as a field of RFC 4180, with control characters made visible ("\x1b"), for terminals, and so that a
  * row is one line. */
 void export_csv_field(struct buf *out, const char *text);
-/* By verdict of a value: "", "unknown", "good", "bad". At most 7 bytes. */
-extern const char *const export_verdicts[SHEET_VERDICTS];
 /* Columns of the long form. The tidy ones stay in their order forever; the others are printed on request. */
 enum export_column {
 	EXPORT_RECORDING,
