@@ -22,7 +22,7 @@ struct cgroup_option {
 	size_t n_events; /* texts of -e before it */
 };
 
-/* Options: plain data that record/record_options.c fills; nobody changes them afterwards. Texts are borrowed from the
+/* Options: plain data that record/cmd_record.c fills; nobody changes them afterwards. Texts are borrowed from the
  * command line; NULL: not given. */
 
 /* What perf events count. */

@@ -769,7 +769,8 @@ UNIT_TESTS(TEST(permitted_is_what_the_kernel_says), TEST(rights_are_in_effect_wh
 	   TEST(what_is_in_force_is_told), TEST(an_opener_runs_where_there_is_something_to_keep),
 	   TEST(a_peer_that_is_gone_is_not_waited_for), TEST(commands_are_the_callers),
 	   TEST(files_are_created_and_removed), TEST(recordings_are_created_with_the_callers_rights),
-	   TEST(cpus_that_went_and_came_are_found), TEST(the_kernel_is_heard), TEST(refusals_of_the_kernel_have_reasons), TEST(the_watchdog_is_on_or_not),
+	   TEST(cpus_that_went_and_came_are_found), TEST(the_kernel_is_heard),
+	   TEST(refusals_of_the_kernel_have_reasons), TEST(the_watchdog_is_on_or_not),
 	   TEST(as_many_files_as_may_be_are_opened), TEST(a_thread_goes_back_to_its_cpus),
 	   TEST(mounts_are_lines_of_four_words), TEST(code_that_is_not_called_again_is_given_back),
 	   TEST(readers_may_be_interrupted_and_may_not_hog), TEST(who_may_not_hear_of_ends_has_nothing_open))

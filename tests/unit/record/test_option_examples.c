@@ -3,8 +3,13 @@
  * kernel's page on Tegra410 PMUs), given to pmrec in place of the tool's name: it is understood, or the error says
  * where the option belongs. And the table of letters beside the options that pmrec has.
  */
-#include "record/record_options.h"
+#include "record/cmd_record.c"
 #include "tests/unit/lib/test.h"
+
+/* It is that of the program. */
+void command_suggest(char *const *argv, struct error *e)
+{
+}
 
 #define WORDS 24
 

@@ -1,6 +1,11 @@
 /* The command line of pmrec: what each spelling means, and what is refused with which hint. */
-#include "record/record_options.h"
+#include "record/cmd_record.c"
 #include "tests/unit/lib/test.h"
+
+/* It is that of the program. */
+void command_suggest(char *const *argv, struct error *e)
+{
+}
 
 struct parsed {
 	struct record_cmdline c;
