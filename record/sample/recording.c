@@ -13,105 +13,55 @@
 #include "common/random.h"
 #include "record/host/process.h"
 
-/* What the writer thread notices: missing ticks, dead units, a clock that was set. */
+struct message {
+	struct message *next;
+	struct pm_event event;
+	uint64_t after;
+};
 
-/* REALTIME against BOOTTIME: readings are a few us apart; a step is someone's doing. */
-#define STEP_MIN_NS 2000000
+struct recording {
+	struct recording_config config;
+	struct pm_writer *writer;
+	struct outlet *outlet;
+	struct outlet_target target[2]; /* of this file, and of the previous or next one */
+	unsigned now;
+	pthread_t thread;
+	bool running;
+	int fd;
+	_Atomic uint32_t wake;
 
-static void set(struct pm_event *e, uint32_t key, struct pm_value v)
-{
-	/* Without memory an event says less; recording continues. */
-	(void)pm_map_set(&e->attrs, key, v);
-}
+	pthread_mutex_t lock; /* guards the queue, `done`, `quit`, `ring`, `error` */
+	pthread_cond_t progress;
+	struct message *first, **last;
+	uint32_t n_messages, refused; /* events that wait, and that were refused because too many did */
+	uint32_t done;                /* value of `wake` up to which everything is written */
+	bool quit;
+	struct ring *ring;
+	struct error error;
+	int failed;
+	_Atomic int no_room; /* -errno of the last try */
+	struct buf dead;     /* a line a source that stopped delivering; guarded by model_lock */
 
-static void tell_lost(struct recording *r, uint64_t count, uint64_t since_ns, uint16_t reason)
-{
-	struct pm_event e = { .type = PM_EVENT_LOST, .time_ns = since_ns };
+	pthread_mutex_t model_lock;
 
-	set(&e, PM_EVENT_KEY_COUNT, pm_u64(count));
-	set(&e, PM_EVENT_KEY_SINCE, pm_u64(since_ns));
-	set(&e, PM_EVENT_KEY_REASON, pm_u64(reason));
-	recording_write_event(r, &e);
-	atomic_fetch_add(&r->lost, count);
-}
+	/* The writer thread's own. */
+	struct rows *rows;    /* of the chunk in hand */
+	uint64_t next_number; /* tick that should come next */
+	uint32_t serial;      /* of the epoch of the last rows */
+	uint64_t dropped;     /* of ring_dropped(), as last reported */
+	uint32_t slept;       /* suspends so far: each begins a segment */
+	int64_t wall_offset;  /* REALTIME - BOOTTIME */
+	bool wall_known;
 
-void recording_find_lost(struct recording *r, const struct ring *ring, const struct ring_epoch *e)
-{
-	uint64_t interval = ring->readout->interval_ns;
+	/* Of the files before, and of the one that is being written. */
+	uint64_t snapshots_before, bytes_before;
+	uint64_t chunk_bytes;   /* of the largest chunk of this file */
+	uint64_t file_until_ns; /* the first snapshot then or later is the file's last; 0: not yet known */
+	uint64_t again_ns;      /* no other file is begun before this time */
 
-	if (e->resumed && e->serial != r->serial)
-		r->next_number = e->first_number;
-	r->serial = e->serial;
-	for (uint32_t i = 0; i < r->rows->n; i++) {
-		uint64_t number = r->rows->number[i];
-
-		if (number > r->next_number) {
-			uint64_t lost = number - r->next_number, dropped = ring_dropped(ring) - r->dropped;
-
-			tell_lost(r, lost, e->start_ns + r->next_number * interval,
-				  dropped ? PM_REASON_DROPPED : PM_REASON_MISSED);
-			/* What has been dropped by now may include rows of chunks that are still to come. */
-			r->dropped += dropped < lost ? dropped : lost;
-			if (i == 0)
-				pm_writer_break(r->writer);
-		}
-		if (number >= r->next_number)
-			r->next_number = number + 1;
-	}
-}
-
-/* Adds a line for the end unless it is there; whether it is new. */
-static bool recording_note(struct recording *r, struct buf *line)
-{
-	SCOPED(unlock) pthread_mutex_t *held = lock(&r->model_lock);
-	bool is_new = !line->err && !strstr(buf_str(&r->dead), buf_str(line));
-
-	if (is_new)
-		buf_addstr(&r->dead, buf_str(line));
-	return is_new;
-}
-
-/* Once per source and reason, however many units it had. */
-static void note_dead(struct recording *r, const char *source, uint16_t reason)
-{
-	SCOPED(buf_release) struct buf line = BUF_INIT;
-
-	buf_printf(&line, "%s stopped delivering: %s\n", source, pm_reason_text(reason));
-	recording_note(r, &line);
-}
-
-void recording_find_dead(struct recording *r, const struct readout *l)
-{
-	for (uint32_t i = 0; i < l->n_slots; i++) {
-		struct slot *s = &l->slot[i];
-		int err = s->told ? 0 : atomic_load_explicit(&s->dead, memory_order_relaxed);
-		struct pm_event e = { .type = PM_EVENT_FAILED, .time_ns = clocks_monotonic() };
-
-		if (!err)
-			continue;
-		s->told = true;
-		note_dead(r, s->source, pm_reason_errno(err));
-		set(&e, PM_EVENT_KEY_SOURCE, pm_text(s->source));
-		set(&e, PM_EVENT_KEY_REASON, pm_u64(pm_reason_errno(err)));
-		if (s->cpu != PM_NONE)
-			set(&e, PM_EVENT_KEY_CPU, pm_u64(s->cpu));
-		recording_write_event(r, &e);
-	}
-}
-
-void recording_find_step(struct recording *r, const struct pm_clocks *c)
-{
-	int64_t offset = (int64_t)(c->realtime - c->boottime), step = offset - r->wall_offset;
-	struct pm_event e = { .type = PM_EVENT_CLOCK_STEP, .time_ns = c->monotonic };
-
-	if (r->wall_known && (step > STEP_MIN_NS || step < -STEP_MIN_NS)) {
-		set(&e, PM_EVENT_KEY_STEP, step < 0 ? pm_s64(step) : pm_u64((uint64_t)step));
-		recording_write_event(r, &e);
-	}
-	if (!r->wall_known || step > STEP_MIN_NS || step < -STEP_MIN_NS)
-		r->wall_offset = offset;
-	r->wall_known = true;
-}
+	_Atomic uint64_t snapshots, lost, bytes;
+	_Atomic bool trying; /* a failure of the sink concerns a file that is dispensable */
+};
 
 /* Events are small and rare. */
 #define EVENT_ROOM   4096
@@ -190,7 +140,8 @@ static bool has_failed(struct recording *r)
 	return r->failed != 0;
 }
 
-void recording_write_event(struct recording *r, struct pm_event *e)
+/* Takes the attributes. */
+static void write_event(struct recording *r, struct pm_event *e)
 {
 	int err = 0;
 
@@ -204,6 +155,111 @@ void recording_write_event(struct recording *r, struct pm_event *e)
 		fail(r, err);
 	pm_event_release(e);
 }
+
+/* ---- what the writer thread notices: missing ticks, dead units, a clock that was set ---- */
+
+/* REALTIME against BOOTTIME: readings are a few us apart; a step is someone's doing. */
+#define STEP_MIN_NS 2000000
+
+static void set(struct pm_event *e, uint32_t key, struct pm_value v)
+{
+	/* Without memory an event says less; recording continues. */
+	(void)pm_map_set(&e->attrs, key, v);
+}
+
+static void tell_lost(struct recording *r, uint64_t count, uint64_t since_ns, uint16_t reason)
+{
+	struct pm_event e = { .type = PM_EVENT_LOST, .time_ns = since_ns };
+
+	set(&e, PM_EVENT_KEY_COUNT, pm_u64(count));
+	set(&e, PM_EVENT_KEY_SINCE, pm_u64(since_ns));
+	set(&e, PM_EVENT_KEY_REASON, pm_u64(reason));
+	write_event(r, &e);
+	atomic_fetch_add(&r->lost, count);
+}
+
+/* Ticks without a row, before or between the rows of a chunk. */
+static void find_lost(struct recording *r, const struct ring *ring, const struct ring_epoch *e)
+{
+	uint64_t interval = ring->readout->interval_ns;
+
+	if (e->resumed && e->serial != r->serial)
+		r->next_number = e->first_number;
+	r->serial = e->serial;
+	for (uint32_t i = 0; i < r->rows->n; i++) {
+		uint64_t number = r->rows->number[i];
+
+		if (number > r->next_number) {
+			uint64_t lost = number - r->next_number, dropped = ring_dropped(ring) - r->dropped;
+
+			tell_lost(r, lost, e->start_ns + r->next_number * interval,
+				  dropped ? PM_REASON_DROPPED : PM_REASON_MISSED);
+			/* What has been dropped by now may include rows of chunks that are still to come. */
+			r->dropped += dropped < lost ? dropped : lost;
+			if (i == 0)
+				pm_writer_break(r->writer);
+		}
+		if (number >= r->next_number)
+			r->next_number = number + 1;
+	}
+}
+
+/* Adds a line for the end unless it is there; whether it is new. */
+static bool recording_note(struct recording *r, struct buf *line)
+{
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->model_lock);
+	bool is_new = !line->err && !strstr(buf_str(&r->dead), buf_str(line));
+
+	if (is_new)
+		buf_addstr(&r->dead, buf_str(line));
+	return is_new;
+}
+
+/* Once per source and reason, however many units it had. */
+static void note_dead(struct recording *r, const char *source, uint16_t reason)
+{
+	SCOPED(buf_release) struct buf line = BUF_INIT;
+
+	buf_printf(&line, "%s stopped delivering: %s\n", source, pm_reason_text(reason));
+	recording_note(r, &line);
+}
+
+/* Units that have died since the last look. */
+static void find_dead(struct recording *r, const struct readout *l)
+{
+	for (uint32_t i = 0; i < l->n_slots; i++) {
+		struct slot *s = &l->slot[i];
+		int err = s->told ? 0 : atomic_load_explicit(&s->dead, memory_order_relaxed);
+		struct pm_event e = { .type = PM_EVENT_FAILED, .time_ns = clocks_monotonic() };
+
+		if (!err)
+			continue;
+		s->told = true;
+		note_dead(r, s->source, pm_reason_errno(err));
+		set(&e, PM_EVENT_KEY_SOURCE, pm_text(s->source));
+		set(&e, PM_EVENT_KEY_REASON, pm_u64(pm_reason_errno(err)));
+		if (s->cpu != PM_NONE)
+			set(&e, PM_EVENT_KEY_CPU, pm_u64(s->cpu));
+		write_event(r, &e);
+	}
+}
+
+/* Whether the wall clock was set. */
+static void find_step(struct recording *r, const struct pm_clocks *c)
+{
+	int64_t offset = (int64_t)(c->realtime - c->boottime), step = offset - r->wall_offset;
+	struct pm_event e = { .type = PM_EVENT_CLOCK_STEP, .time_ns = c->monotonic };
+
+	if (r->wall_known && (step > STEP_MIN_NS || step < -STEP_MIN_NS)) {
+		set(&e, PM_EVENT_KEY_STEP, step < 0 ? pm_s64(step) : pm_u64((uint64_t)step));
+		write_event(r, &e);
+	}
+	if (!r->wall_known || step > STEP_MIN_NS || step < -STEP_MIN_NS)
+		r->wall_offset = offset;
+	r->wall_known = true;
+}
+
+/* ---- chunks and files ---- */
 
 /* Writes the chunk and what sources add to it; with the model locked. 0 or -errno. */
 static int recording_write_chunk(struct recording *r, struct pm_writer *w, struct pm_chunk *c)
@@ -287,7 +343,7 @@ static void tell_no_file(struct recording *r, uint64_t tick, const struct error 
 	if (recording_note(r, &line)) {
 		(void)pm_map_set(&note.attrs, PM_EVENT_KEY_NOTE,
 				 pm_remark(PM_REMARK_NO_OTHER_FILE, (unsigned)e->number));
-		recording_write_event(r, &note);
+		write_event(r, &note);
 	}
 }
 
@@ -432,8 +488,8 @@ static void write_chunk(struct recording *r, struct ring *ring, const struct rin
 		return;
 	if (!clocks.monotonic)
 		r->config.clocks->read(r->config.clocks->ctx, &clocks);
-	recording_find_lost(r, ring, e);
-	recording_find_step(r, &clocks);
+	find_lost(r, ring, e);
+	find_step(r, &clocks);
 	split = rows_split(r->rows, b->slept_row);
 	if (b->slept_row == PM_NONE) {
 		write_rows(r, b, e, 0, r->rows->n, &clocks);
@@ -443,7 +499,7 @@ static void write_chunk(struct recording *r, struct ring *ring, const struct rin
 		if (split)
 			write_rows(r, b, e, 0, split, &clocks);
 		(void)pm_map_set(&slept.attrs, PM_EVENT_KEY_STEP, pm_u64((uint64_t)b->slept_ns));
-		recording_write_event(r, &slept);
+		write_event(r, &slept);
 		r->slept++;
 		r->rows->flags[split] |= PM_SNAPSHOT_FIRST;
 		write_rows(r, b, e, split, r->rows->n - split, &clocks);
@@ -456,7 +512,7 @@ static void tell_refused(struct recording *r, uint32_t n)
 
 	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(n));
 	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_remark(PM_REMARK_OUTPUT_BLOCKED));
-	recording_write_event(r, &e);
+	write_event(r, &e);
 }
 
 /* Writes the events whose chunks are written. */
@@ -483,7 +539,7 @@ static void write_events(struct recording *r, const struct ring *ring)
 		pthread_mutex_unlock(&r->lock);
 		if (!m)
 			return;
-		recording_write_event(r, &m->event);
+		write_event(r, &m->event);
 		free(m);
 		if (refused)
 			tell_refused(r, refused);
@@ -517,7 +573,7 @@ static void write_all(struct recording *r, struct ring *ring)
 		write_events(r, ring);
 	}
 	if (ring)
-		recording_find_dead(r, ring->readout);
+		find_dead(r, ring->readout);
 	flush_events(r);
 }
 

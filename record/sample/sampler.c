@@ -29,6 +29,44 @@
 /* Near the end, a reading that takes longer is not waited for. */
 #define PATIENCE_NS 500000000u
 
+/* A reader that does not return from a file is abandoned: if it returns after all, it touches nothing. */
+enum reader_state { READER_PARKED, READER_BUSY, READER_LEFT };
+
+struct reader {
+	alignas(RING_LINE) struct sampler *sampler;
+	pthread_t thread;
+	uint32_t index;
+	uint64_t in_chunk; /* first chunk of the epoch that it has not touched; read by control while parked */
+	int64_t slept_ns;  /* first reader */
+	struct sampler_delay delay;
+	/* Whether it looks for samples at each tick, and reads what has none: for good once some were missing. */
+	bool gaps;
+	uint64_t phase_ns;       /* how long after a tick its sample is due */
+	uint64_t read_ns;        /* when it had read the last row */
+	uint64_t awake_ns;       /* when it woke up last */
+	_Atomic pid_t tid;       /* 0: not yet running */
+	_Atomic bool pins_again; /* its CPU is back; set by control */
+	_Atomic int state;       /* enum reader_state; from BUSY by the one who is first */
+	_Atomic uint32_t at;     /* the slot that it reads, + 1; 0: none */
+};
+
+struct sampler {
+	struct sampler_config config;
+	struct reader *reader;
+	uint32_t started;
+	int fd;
+	bool running;  /* control's own view */
+	bool hurry;    /* likewise: the end is near */
+	uint32_t left; /* abandoned readers */
+	struct ring_epoch epoch;
+	uint64_t next_chunk;
+	struct affinity anywhere;                    /* where the process may run */
+	alignas(RING_LINE) _Atomic uint32_t command; /* rises with each epoch */
+	_Atomic uint32_t exit;
+	alignas(RING_LINE) _Atomic uint32_t stop;   /* what readers sleep on between ticks */
+	alignas(RING_LINE) _Atomic uint32_t active; /* readers in the epoch */
+};
+
 static uint64_t distance(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
@@ -100,8 +138,8 @@ static uint16_t why_dead(int err)
 
 /* Reads slot i into its cells, twice if the first time is in doubt; *begin, which comes as the time now, and *end are
  * of the reading that counts. A unit that has failed for good is dead from then on. */
-static void sampler_read_slot(struct reader *r, struct ring_buf *b, uint32_t i, struct cells *c, uint64_t *begin,
-			      uint64_t *end)
+static void read_slot(struct reader *r, struct ring_buf *b, uint32_t i, struct cells *c, uint64_t *begin,
+		      uint64_t *end)
 {
 	const struct readout *l = r->sampler->config.ring->readout;
 	struct slot *s = &l->slot[i];
@@ -151,7 +189,7 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 			cells_fail_all(&c, PM_REASON_NOT_READ);
 			end = begin;
 		} else {
-			sampler_read_slot(reader, b, i, &c, &begin, &end);
+			read_slot(reader, b, i, &c, &begin, &end);
 		}
 		if (s->group != group)
 			first = begin;
@@ -168,7 +206,7 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 }
 
 /* The first reader does this for all: reads the clocks once a chunk, and notices that the machine has slept. */
-static void sampler_watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row)
+static void watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row)
 {
 	const struct clock_source *clocks = r->sampler->config.clocks;
 	int64_t slept = clocks->slept(clocks->ctx);
@@ -195,7 +233,7 @@ static void snapshot(struct reader *r, uint64_t chunk, uint32_t row, uint64_t nu
 		ring_drop(ring, r->index, chunk, 1);
 	} else {
 		if (r->index == 0)
-			sampler_watch_clocks(r, b, row);
+			watch_clocks(r, b, row);
 		read_row(r, ring->readout, b, row, number, single);
 		if (!is_left(r))
 			ring_fill(b, r->index, row / 64, 1ull << row % 64);
@@ -269,6 +307,181 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	}
 }
 
+static void begin_chunk(struct slot *s)
+{
+	memset(s->sampled, 0, sizeof(s->sampled));
+	s->stood_in = 0;
+}
+
+/* Lets the kernel begin with the samples of a reader. */
+static void start_samples(struct reader *r)
+{
+	const struct readout *l = r->sampler->config.ring->readout;
+	const struct readout_reader *rr = &l->reader[r->index];
+
+	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
+		struct slot *s = &l->slot[i];
+
+		begin_chunk(s);
+		if (!s->away && s->unit->sampling) {
+			s->unit->sampling->start(s->unit);
+			s->phase = PM_NONE;
+		}
+	}
+}
+
+/* The tick to which a sample belongs. The timer runs in whole intervals from its start, which was some time after a
+ * tick; interrupts are late, never early, so the smallest lateness seen is that time. */
+static uint64_t tick_of(struct slot *s, uint64_t since_start, uint64_t interval)
+{
+	int64_t off;
+	uint64_t tick;
+
+	if (s->phase == PM_NONE)
+		s->phase = (uint32_t)(since_start % interval);
+	if (since_start + interval / 2 < s->phase)
+		return 0;
+	tick = (since_start + interval / 2 - s->phase) / interval;
+	off = (int64_t)(since_start - tick * interval) - (int64_t)s->phase;
+	if (off < 0)
+		s->phase = (uint32_t)((int64_t)s->phase + off > 0 ? (int64_t)s->phase + off : 0);
+	return tick;
+}
+
+static void set_times(const struct pm_chunk_group *g, const struct slot *s, uint32_t row, uint64_t begin,
+		      uint64_t end)
+{
+	g->v[s->begin * g->stride + row] = begin;
+	g->v[s->end * g->stride + row] = end;
+}
+
+/* Takes one unit's samples of the chunk that begins with tick `first`; ticks for which the kernel had no room are
+ * missing, as if the reader had missed them. b NULL: there is no buffer for them. */
+static void take_samples(const struct readout *l, struct slot *s, struct ring_buf *b, uint32_t i,
+			 const struct ring_epoch *e, uint64_t first, uint64_t last)
+{
+	struct unit *u = s->unit;
+	uint64_t time;
+
+	while (!s->away && u->sampling && u->sampling->peek(u, &time)) {
+		uint64_t tick = time > e->start_ns ? tick_of(s, time - e->start_ns, l->interval_ns) : 0;
+		uint32_t row = (uint32_t)(tick - first);
+		struct cells c;
+
+		if (tick > last)
+			return;
+		/* Of two in one tick, the first belongs to it. */
+		if (!b || tick < first || s->sampled[row / 64] >> row % 64 & 1) {
+			u->sampling->take(u, NULL);
+			continue;
+		}
+		slot_cells(b, s, row, &c);
+		c.any_missing = &b->slot_missing[i];
+		time += u->sampling->take(u, &c);
+		set_times(&b->group[s->group], s, row, time, time);
+		s->sampled[row / 64] |= 1ull << row % 64;
+		b->slot_read[i] = true;
+	}
+}
+
+/* Reads units without a sample of that tick: some kernels do not sample an idle CPU. */
+static void read_unsampled(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first,
+			   uint64_t tick)
+{
+	struct ring *ring = r->sampler->config.ring;
+	const struct readout *l = ring->readout;
+	const struct readout_reader *rr = &l->reader[r->index];
+	const uint32_t row = (uint32_t)(tick - first);
+	struct ring_buf *b = ring_enter(ring, r->index, chunk);
+
+	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
+		struct slot *s = &l->slot[i];
+		uint64_t begin, end, next;
+		struct cells c;
+
+		take_samples(l, s, b, i, e, first, tick);
+		if (s->away || !s->unit->sampling || s->sampled[row / 64] >> row % 64 & 1 ||
+		    atomic_load_explicit(&s->dead, memory_order_relaxed))
+			continue;
+		slot_cells(b, s, row, &c);
+		c.any_missing = &b->slot_missing[i];
+		begin = clocks_monotonic();
+		read_slot(r, b, i, &c, &begin, &end);
+		/* Whoever comes to read after the next sample was taken is too late: values would go back. */
+		if (s->unit->sampling->peek(s->unit, &next) && next < end)
+			continue;
+		set_times(&b->group[s->group], s, row, begin, end);
+		s->sampled[row / 64] |= 1ull << row % 64;
+		s->stood_in++;
+		r->delay.stood_in++;
+	}
+	ring_exit(ring, r->index);
+	r->read_ns = clocks_monotonic();
+}
+
+/* This many rows of a chunk show what the kernel does. */
+#define ROWS_THAT_TELL 8
+
+/* Whether more than a quarter of a slot's rows lack a sample. */
+static bool has_gaps(const struct slot *s, uint32_t rows)
+{
+	int n = -(int)s->stood_in;
+
+	for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
+		n += __builtin_popcountll(s->sampled[w]);
+	return !s->away && s->unit->sampling && rows >= ROWS_THAT_TELL && n < (int)(rows - rows / 4);
+}
+
+/* Fills the rows of one chunk, and finds whether the reader has to stand in from then on. A tick with samples of some
+ * units only is missing in the others. */
+static void collect_samples(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first,
+			    uint64_t last)
+{
+	struct ring *ring = r->sampler->config.ring;
+	const struct readout *l = ring->readout;
+	const struct readout_reader *rr = &l->reader[r->index];
+	struct ring_buf *b = ring_enter(ring, r->index, chunk);
+	uint64_t any[PM_CHUNK_ROWS / 64] = { 0 };
+
+	if (b && r->index == 0)
+		watch_clocks(r, b, 0);
+	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
+		take_samples(l, &l->slot[i], b, i, e, first, last);
+		for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
+			any[w] |= l->slot[i].sampled[w];
+	}
+	if (!b)
+		ring_drop(ring, r->index, chunk, last - first + 1);
+	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
+		struct slot *s = &l->slot[i];
+		const uint64_t tick0_ns = e->start_ns + first * l->interval_ns;
+
+		for (uint32_t row = 0; row <= last - first; row++) {
+			struct cells c;
+
+			if (!(any[row / 64] >> row % 64 & 1) || s->sampled[row / 64] >> row % 64 & 1 ||
+			    b->filled[r->index].rows[row / 64] >> row % 64 & 1)
+				continue;
+			slot_cells(b, s, row, &c);
+			c.any_missing = &b->slot_missing[i];
+			cells_fail_all(&c, s->away ? PM_REASON_OFFLINE : PM_REASON_MISSED);
+			set_times(&b->group[s->group], s, row, tick0_ns + row * l->interval_ns,
+				  tick0_ns + row * l->interval_ns);
+			if (c.enabled)
+				*c.enabled = row ? c.enabled[-1] : 0;
+			if (c.running)
+				*c.running = row ? c.running[-1] : 0;
+		}
+	}
+	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
+		r->gaps |= has_gaps(&l->slot[i], (uint32_t)(last - first + 1));
+		begin_chunk(&l->slot[i]);
+	}
+	for (uint32_t w = 0; b && w < PM_CHUNK_ROWS / 64; w++)
+		ring_fill(b, r->index, w, any[w]);
+	ring_exit(ring, r->index);
+}
+
 /* Looks when samples of a tick should have come, and reads it if they did not; false if told to stop meanwhile. While
  * all come it looks less and less often, as each look costs a wake-up; after that, at each tick of the chunk. */
 static bool stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first, uint64_t k,
@@ -287,7 +500,7 @@ static bool stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chun
 		count_delay(r, half + k * interval, now, interval);
 		k = (on ? now - half : now - e->start_ns) / interval;
 		if (k >= first && k <= last && !is_left(r))
-			sampler_stand_in(r, e, chunk, first, k);
+			read_unsampled(r, e, chunk, first, k);
 		step = r->gaps || r->delay.stood_in > before ? 1 : step < LOOKS_EVERY ? 2 * step : step;
 		k = k < last && k + step > last ? last : k + step;
 	}
@@ -312,7 +525,7 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 		ring_leave(ring, r->index, chunk);
 	r->in_chunk = chunk + 1;
 	snapshot(r, chunk, (uint32_t)((k - e->first_number) % rows), k, false);
-	sampler_start_samples(r);
+	start_samples(r);
 	r->phase_ns = (clocks_monotonic() - e->start_ns) % interval;
 	looks = chunk;
 	while (on && !is_left(r) && k < e->last_number) {
@@ -329,7 +542,7 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 			count_delay(r, e->start_ns + (last + 2) * interval, clocks_monotonic(), interval);
 		}
 		r->in_chunk = chunk + 1;
-		sampler_collect_samples(r, e, chunk, first, last);
+		collect_samples(r, e, chunk, first, last);
 		/* The last tick is the purpose of the epoch: if its sample did not come, read it. */
 		b = on && last == e->last_number ? ring_enter(ring, r->index, chunk) : NULL;
 		if (b && !(b->filled[r->index].rows[(last - first) / 64] >> (last - first) % 64 & 1))
@@ -586,174 +799,4 @@ bool sampler_running(const struct sampler *s)
 uint64_t sampler_next_chunk(const struct sampler *s)
 {
 	return s->next_chunk;
-}
-
-static void begin_chunk(struct slot *s)
-{
-	memset(s->sampled, 0, sizeof(s->sampled));
-	s->stood_in = 0;
-}
-
-void sampler_start_samples(struct reader *r)
-{
-	const struct readout *l = r->sampler->config.ring->readout;
-	const struct readout_reader *rr = &l->reader[r->index];
-
-	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
-		struct slot *s = &l->slot[i];
-
-		begin_chunk(s);
-		if (!s->away && s->unit->sampling) {
-			s->unit->sampling->start(s->unit);
-			s->phase = PM_NONE;
-		}
-	}
-}
-
-/* The tick to which a sample belongs. The timer runs in whole intervals from its start, which was some time after a
- * tick; interrupts are late, never early, so the smallest lateness seen is that time. */
-static uint64_t tick_of(struct slot *s, uint64_t since_start, uint64_t interval)
-{
-	int64_t off;
-	uint64_t tick;
-
-	if (s->phase == PM_NONE)
-		s->phase = (uint32_t)(since_start % interval);
-	if (since_start + interval / 2 < s->phase)
-		return 0;
-	tick = (since_start + interval / 2 - s->phase) / interval;
-	off = (int64_t)(since_start - tick * interval) - (int64_t)s->phase;
-	if (off < 0)
-		s->phase = (uint32_t)((int64_t)s->phase + off > 0 ? (int64_t)s->phase + off : 0);
-	return tick;
-}
-
-static void set_times(const struct pm_chunk_group *g, const struct slot *s, uint32_t row, uint64_t begin,
-		      uint64_t end)
-{
-	g->v[s->begin * g->stride + row] = begin;
-	g->v[s->end * g->stride + row] = end;
-}
-
-/* Takes one unit's samples of the chunk that begins with tick `first`; ticks for which the kernel had no room are
- * missing, as if the reader had missed them. b NULL: there is no buffer for them. */
-static void take_samples(const struct readout *l, struct slot *s, struct ring_buf *b, uint32_t i,
-			 const struct ring_epoch *e, uint64_t first, uint64_t last)
-{
-	struct unit *u = s->unit;
-	uint64_t time;
-
-	while (!s->away && u->sampling && u->sampling->peek(u, &time)) {
-		uint64_t tick = time > e->start_ns ? tick_of(s, time - e->start_ns, l->interval_ns) : 0;
-		uint32_t row = (uint32_t)(tick - first);
-		struct cells c;
-
-		if (tick > last)
-			return;
-		/* Of two in one tick, the first belongs to it. */
-		if (!b || tick < first || s->sampled[row / 64] >> row % 64 & 1) {
-			u->sampling->take(u, NULL);
-			continue;
-		}
-		slot_cells(b, s, row, &c);
-		c.any_missing = &b->slot_missing[i];
-		time += u->sampling->take(u, &c);
-		set_times(&b->group[s->group], s, row, time, time);
-		s->sampled[row / 64] |= 1ull << row % 64;
-		b->slot_read[i] = true;
-	}
-}
-
-void sampler_stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first, uint64_t tick)
-{
-	struct ring *ring = r->sampler->config.ring;
-	const struct readout *l = ring->readout;
-	const struct readout_reader *rr = &l->reader[r->index];
-	const uint32_t row = (uint32_t)(tick - first);
-	struct ring_buf *b = ring_enter(ring, r->index, chunk);
-
-	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
-		struct slot *s = &l->slot[i];
-		uint64_t begin, end, next;
-		struct cells c;
-
-		take_samples(l, s, b, i, e, first, tick);
-		if (s->away || !s->unit->sampling || s->sampled[row / 64] >> row % 64 & 1 ||
-		    atomic_load_explicit(&s->dead, memory_order_relaxed))
-			continue;
-		slot_cells(b, s, row, &c);
-		c.any_missing = &b->slot_missing[i];
-		begin = clocks_monotonic();
-		sampler_read_slot(r, b, i, &c, &begin, &end);
-		/* Whoever comes to read after the next sample was taken is too late: values would go back. */
-		if (s->unit->sampling->peek(s->unit, &next) && next < end)
-			continue;
-		set_times(&b->group[s->group], s, row, begin, end);
-		s->sampled[row / 64] |= 1ull << row % 64;
-		s->stood_in++;
-		r->delay.stood_in++;
-	}
-	ring_exit(ring, r->index);
-	r->read_ns = clocks_monotonic();
-}
-
-/* This many rows of a chunk show what the kernel does. */
-#define ROWS_THAT_TELL 8
-
-/* Whether more than a quarter of a slot's rows lack a sample. */
-static bool has_gaps(const struct slot *s, uint32_t rows)
-{
-	int n = -(int)s->stood_in;
-
-	for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
-		n += __builtin_popcountll(s->sampled[w]);
-	return !s->away && s->unit->sampling && rows >= ROWS_THAT_TELL && n < (int)(rows - rows / 4);
-}
-
-void sampler_collect_samples(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first,
-			     uint64_t last)
-{
-	struct ring *ring = r->sampler->config.ring;
-	const struct readout *l = ring->readout;
-	const struct readout_reader *rr = &l->reader[r->index];
-	struct ring_buf *b = ring_enter(ring, r->index, chunk);
-	uint64_t any[PM_CHUNK_ROWS / 64] = { 0 };
-
-	if (b && r->index == 0)
-		sampler_watch_clocks(r, b, 0);
-	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
-		take_samples(l, &l->slot[i], b, i, e, first, last);
-		for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
-			any[w] |= l->slot[i].sampled[w];
-	}
-	if (!b)
-		ring_drop(ring, r->index, chunk, last - first + 1);
-	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
-		struct slot *s = &l->slot[i];
-		const uint64_t tick0_ns = e->start_ns + first * l->interval_ns;
-
-		for (uint32_t row = 0; row <= last - first; row++) {
-			struct cells c;
-
-			if (!(any[row / 64] >> row % 64 & 1) || s->sampled[row / 64] >> row % 64 & 1 ||
-			    b->filled[r->index].rows[row / 64] >> row % 64 & 1)
-				continue;
-			slot_cells(b, s, row, &c);
-			c.any_missing = &b->slot_missing[i];
-			cells_fail_all(&c, s->away ? PM_REASON_OFFLINE : PM_REASON_MISSED);
-			set_times(&b->group[s->group], s, row, tick0_ns + row * l->interval_ns,
-				  tick0_ns + row * l->interval_ns);
-			if (c.enabled)
-				*c.enabled = row ? c.enabled[-1] : 0;
-			if (c.running)
-				*c.running = row ? c.running[-1] : 0;
-		}
-	}
-	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
-		r->gaps |= has_gaps(&l->slot[i], (uint32_t)(last - first + 1));
-		begin_chunk(&l->slot[i]);
-	}
-	for (uint32_t w = 0; b && w < PM_CHUNK_ROWS / 64; w++)
-		ring_fill(b, r->index, w, any[w]);
-	ring_exit(ring, r->index);
 }

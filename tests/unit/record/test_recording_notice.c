@@ -1,5 +1,5 @@
 /* What the writer thread says of lost ticks, dead units and set clocks, at the edges that no run meets on purpose. */
-#include "record/sample/recording.h"
+#include "record/sample/recording.c"
 #include "tests/unit/lib/test.h"
 
 static struct pm_event said[4];
@@ -82,7 +82,7 @@ static void lost_ticks_are_those_between_rows(void **state)
 		uint64_t first = rows[i].next;
 		unsigned n = 0;
 
-		recording_find_lost(&r, &ring, &epoch);
+		find_lost(&r, &ring, &epoch);
 		for (unsigned k = 0; k < 2; k++) {
 			if (rows[i].lost[k]) {
 				assert_true(n < n_said);
@@ -120,7 +120,7 @@ static void a_resumed_epoch_begins_where_it_says(void **state)
 		struct rows one = { .number = { 9 }, .n = 1 };
 		struct recording r = { .next_number = 4, .serial = 3, .rows = &one };
 
-		recording_find_lost(&r, &ring, &epoch);
+		find_lost(&r, &ring, &epoch);
 		assert_int_equal(r.lost, row[i].lost);
 		assert_int_equal(r.serial, row[i].serial);
 		forget();
@@ -146,7 +146,7 @@ static void dropped_ticks_explain_lost_ones_once(void **state)
 
 		dropped = step[i].dropped;
 		r.rows = &one;
-		recording_find_lost(&r, &ring, &epoch);
+		find_lost(&r, &ring, &epoch);
 		assert_int_equal(n_said, 1);
 		assert_int_equal(number(0, PM_EVENT_KEY_REASON), step[i].reason);
 		assert_int_equal(r.dropped, step[i].told);
@@ -165,7 +165,7 @@ static void units_die_once(void **state)
 	struct recording r = { .model_lock = PTHREAD_MUTEX_INITIALIZER, .dead = BUF_INIT };
 	char want[256];
 
-	recording_find_dead(&r, &layout);
+	find_dead(&r, &layout);
 	assert_int_equal(n_said, 3);
 	for (unsigned i = 0; i < 3; i++) {
 		const struct pm_value *source_of = pm_map_get(&said[i].attrs, PM_EVENT_KEY_SOURCE);
@@ -183,10 +183,10 @@ static void units_die_once(void **state)
 		 pm_reason_text(pm_reason_errno(EIO)), pm_reason_text(pm_reason_errno(ENODEV)));
 	assert_string_equal(buf_str(&r.dead), want);
 	forget();
-	recording_find_dead(&r, &layout);
+	find_dead(&r, &layout);
 	assert_int_equal(n_said, 0);
 	slot[2].dead = ESRCH;
-	recording_find_dead(&r, &layout);
+	find_dead(&r, &layout);
 	assert_int_equal(n_said, 1);
 	assert_int_equal(number(0, PM_EVENT_KEY_CPU), 6);
 	buf_release(&r.dead);
@@ -219,7 +219,7 @@ static void a_wall_clock_that_jumps_is_told(void **state)
 					     .boottime = 7000,
 					     .realtime = (uint64_t)(1700000000000000000 + look[i].wall) };
 
-		recording_find_step(&r, &c);
+		find_step(&r, &c);
 		assert_int_equal(n_said, look[i].step != 0);
 		if (n_said) {
 			const struct pm_value *v = pm_map_get(&said[0].attrs, PM_EVENT_KEY_STEP);

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "record/sample/sampler.h"
+#include "record/sample/sampler.c"
 #include "tests/unit/lib/fake_plan.h"
 
 #define S     (1000000 * MS) /* when the epoch began */
@@ -123,7 +123,7 @@ static void begin_with(uint64_t tick_ns, uint32_t rows)
 	f.sampler.config = (struct sampler_config){ .ring = &f.ring, .clocks = &f.clocks };
 	f.reader.sampler = &f.sampler;
 	now = S;
-	sampler_start_samples(&f.reader);
+	start_samples(&f.reader);
 }
 
 static int setup(void **state)
@@ -160,7 +160,7 @@ static void collect(uint64_t chunk)
 {
 	uint32_t rows = f.plan.readout.rows;
 
-	sampler_collect_samples(&f.reader, &epoch, chunk, 1 + chunk * rows, (chunk + 1) * rows);
+	collect_samples(&f.reader, &epoch, chunk, 1 + chunk * rows, (chunk + 1) * rows);
 }
 
 /* Columns: begin, end, enabled, running of both units in turn, then their values. */
@@ -397,7 +397,7 @@ static void more_than_a_quarter_missing_is_a_gap(void **state)
 static void few_rows_tell_nothing(void **state)
 {
 	samples(0, 1, 1, MS);
-	sampler_collect_samples(&f.reader, &epoch, 0, 1, 7);
+	collect_samples(&f.reader, &epoch, 0, 1, 7);
 	assert_false(f.reader.gaps);
 	/* Nor does a CPU that is offline, but its cells say so. */
 	f.plan.readout.slot[1].away = true;
@@ -407,7 +407,7 @@ static void few_rows_tell_nothing(void **state)
 	assert_false(f.reader.gaps);
 	assert_int_equal(f.next[1], 0);
 	assert_int_equal(status(1, 1, 0), PM_REASON_OFFLINE);
-	sampler_start_samples(&f.reader);
+	start_samples(&f.reader);
 	assert_int_equal(f.started[0], 2);
 	assert_int_equal(f.started[1], 1);
 }
@@ -465,7 +465,7 @@ static void what_has_no_sample_is_read(void **state)
 	samples(0, 1, 2, MS);
 	sample(1, 11 * MS);
 	now = S + 25 * MS;
-	sampler_stand_in(&f.reader, &epoch, 0, 1, 2);
+	read_unsampled(&f.reader, &epoch, 0, 1, 2);
 	assert_int_equal(f.reads[0], 0);
 	assert_int_equal(f.reads[1], 1);
 	assert_int_equal(cell(0, FIRST, 1), 1100);
@@ -478,7 +478,7 @@ static void what_has_no_sample_is_read(void **state)
 	assert_int_equal(f.ring.reader[0].in, 0);
 	/* Its own sample comes too late. */
 	sample(1, 21 * MS);
-	sampler_stand_in(&f.reader, &epoch, 0, 1, 2);
+	read_unsampled(&f.reader, &epoch, 0, 1, 2);
 	assert_int_equal(f.reads[1], 1);
 	assert_int_equal(f.dropped[1], 1);
 	assert_int_equal(cell(0, FIRST + 1, 1), 70);
@@ -493,7 +493,7 @@ static void standing_in_does_not_hide_gaps(void **state)
 	samples(1, 1, ROWS, MS);
 	for (uint64_t tick = 1; tick <= ROWS; tick++) {
 		now = S + tick * TICK + 5 * MS;
-		sampler_stand_in(&f.reader, &epoch, 0, 1, tick);
+		read_unsampled(&f.reader, &epoch, 0, 1, tick);
 	}
 	assert_int_equal(f.reads[0], ROWS);
 	collect(0);
@@ -504,7 +504,7 @@ static void standing_in_does_not_hide_gaps(void **state)
 	samples(0, 9, 6, MS);
 	samples(1, 9, ROWS, MS);
 	for (uint64_t tick = 15; tick <= 16; tick++)
-		sampler_stand_in(&f.reader, &epoch, 1, 9, tick);
+		read_unsampled(&f.reader, &epoch, 1, 9, tick);
 	assert_int_equal(f.reads[0], ROWS + 2);
 	collect(1);
 	assert_false(f.reader.gaps);
@@ -518,7 +518,7 @@ static void what_is_read_after_the_next_sample_is_missed(void **state)
 	sample(1, 11 * MS);
 	sample(1, 31 * MS);
 	now = S + 31 * MS - 1000;
-	sampler_stand_in(&f.reader, &epoch, 0, 1, 2);
+	read_unsampled(&f.reader, &epoch, 0, 1, 2);
 	assert_int_equal(f.reads[1], 1);
 	assert_int_equal(f.reader.delay.stood_in, 0);
 	collect(0);
@@ -532,22 +532,22 @@ static void what_is_dead_or_away_is_not_read(void **state)
 {
 	f.fails[0] = -ENODEV;
 	f.plan.readout.slot[1].away = true;
-	sampler_stand_in(&f.reader, &epoch, 0, 1, 1);
+	read_unsampled(&f.reader, &epoch, 0, 1, 1);
 	assert_int_equal(f.reads[0], 1);
 	assert_int_equal(f.reads[1], 0);
 	assert_int_equal(f.plan.readout.slot[0].dead, -ENODEV);
 	assert_int_equal(status(0, 0, 0), PM_REASON_GONE);
 	assert_true(f.ring.buf[0]->slot_missing[0] && f.ring.buf[0]->slot_read[0]);
-	sampler_stand_in(&f.reader, &epoch, 0, 1, 2);
+	read_unsampled(&f.reader, &epoch, 0, 1, 2);
 	assert_int_equal(f.reads[0], 1);
 	/* Nor is what has no samples in the first place, or anything without a buffer. */
 	f.plan.readout.slot[1].away = false;
 	f.plan.unit[1].sampling = NULL;
-	sampler_stand_in(&f.reader, &epoch, 0, 1, 3);
+	read_unsampled(&f.reader, &epoch, 0, 1, 3);
 	f.plan.unit[1].sampling = &sampling;
-	sampler_stand_in(&f.reader, &epoch, 4, 33, 33);
+	read_unsampled(&f.reader, &epoch, 4, 33, 33);
 	assert_int_equal(f.reads[1], 0);
-	sampler_stand_in(&f.reader, &epoch, 0, 1, 3);
+	read_unsampled(&f.reader, &epoch, 0, 1, 3);
 	assert_int_equal(f.reads[1], 1);
 }
 
