@@ -187,18 +187,13 @@ static bool add_constant(const struct json *metric, const char *pmu, const char 
 	return true;
 }
 
-static bool is_reserved(const char *word)
-{
-	return !strcmp(word, "if") || !strcmp(word, "else") || !strcmp(word, "min") || !strcmp(word, "max");
-}
-
 /* A word of a formula. `all`: metrics that a threshold may refer to by their older names. */
 static bool add_word(const struct json *metric, const char *pmu, const struct json *list, const struct json *all,
 		     const char *word, struct buf *out)
 {
 	const char *name;
 
-	if (is_reserved(word))
+	if (parse_is_among("if else min max", word, strlen(word)))
 		return buf_addstr(out, word), true;
 	if (all) {
 		name = name_of(list, word, "Value");

@@ -273,7 +273,7 @@ static void pack_sets(const struct vendor_pack *p, struct buf *index, struct buf
 
 int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
 {
-	SCOPED(buf_release) struct buf frames = BUF_INIT, index = BUF_INIT;
+	SCOPED(buf_release) struct buf frames = BUF_INIT, index = BUF_INIT, file = BUF_INIT;
 	SCOPED(scoped_free) char *temporary = memory_format("%s.XXXXXX", path);
 	uint8_t head[HEAD];
 	int err, fd;
@@ -282,13 +282,11 @@ int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
 	memcpy(head, magic, sizeof(magic));
 	put_le32(head + 8, (uint32_t)index.len);
 	put_le32(head + 12, crc32c(index.data, index.len));
-	err = (fd = mkstemp(temporary)) < 0 ? -errno : 0;
-	if (!err)
-		err = file_write(fd, head, HEAD);
-	if (!err)
-		err = file_write(fd, index.data, index.len);
-	if (!err)
-		err = file_write(fd, frames.data, frames.len);
+	buf_add(&file, head, HEAD);
+	buf_add(&file, index.data, index.len);
+	buf_add(&file, frames.data, frames.len);
+	memory_whole(&file);
+	err = (fd = mkstemp(temporary)) < 0 ? -errno : file_write(fd, file.data, file.len);
 	if (!err && (fchmod(fd, 0644) || fsync(fd) || rename(temporary, path)))
 		err = -errno;
 	if (fd >= 0) {

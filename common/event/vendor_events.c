@@ -226,22 +226,18 @@ void vendor_events_unpack(struct vendor_events **out, char *rows, const struct b
 void vendor_events_words(struct vendor_events *v, const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
-	char word[256];
-	size_t n = 0;
+	SCOPED(scoped_free) char *all = memory_text(text);
+	size_t n;
 
-	for (;; text++) {
-		char c = (char)tolower((unsigned char)*text);
+	for (char *c = all; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	for (char *at = all; *at; at += n + 1) {
+		bool last = !at[n = strspn(at, letters)];
 
-		if (c && strchr(letters, c)) {
-			if (n + 1 < sizeof(word))
-				word[n++] = c;
-			continue;
-		}
-		word[n] = '\0';
+		at[n] = '\0';
 		if (n)
-			memory_done(names_set(&v->words, word, 1));
-		n = 0;
-		if (!c)
+			memory_done(names_set(&v->words, at, 1));
+		if (last)
 			return;
 	}
 }

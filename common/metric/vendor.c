@@ -1,6 +1,7 @@
 /* Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are metrics;
  * the others describe events. A reference to another metric is replaced by its formula, so that evaluation sees only
  * counters. */
+#include <ctype.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -205,19 +206,14 @@ static int split_scale(const char *scale, double *factor, const char **unit)
 /* MetricGroup is separated, and may be terminated, by ';'. */
 static char *categories_of(const char *groups)
 {
-	char *copy = memory_text(groups), *to = copy;
+	SCOPED(scoped_free) char *copy = memory_text(groups);
+	struct buf out = BUF_INIT;
+	char *rest = copy;
 
-	for (const char *c = groups; *c; c++) {
-		bool separator = *c == ';' || *c == ',';
-
-		if (separator && (to == copy || to[-1] == ','))
-			continue;
-		*to++ = separator ? ',' : *c;
-	}
-	while (to > copy && to[-1] == ',')
-		to--;
-	*to = '\0';
-	return copy;
+	for (const char *group; (group = strsep(&rest, ";,"));)
+		if (*group)
+			buf_printf(&out, "%s%s", out.len ? "," : "", group);
+	return memory_checked(buf_detach(&out));
 }
 
 /* Makes a stable id [a-z0-9_.]+ of MetricName; later ones of the same id get "_2", "_3" ... */
@@ -227,12 +223,8 @@ static char *id_of(struct names *used, const char *name)
 	uint32_t count, unused;
 	size_t len;
 
-	for (const char *c = name; *c; c++) {
-		char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-		bool keep = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || lower == '.';
-
-		buf_addch(&id, keep ? lower : '_');
-	}
+	for (const char *c = name; *c; c++)
+		buf_addch(&id, isalnum((unsigned char)*c) || *c == '.' ? (char)tolower((unsigned char)*c) : '_');
 	len = id.len;
 	if (names_get(used, buf_str(&id), &count)) {
 		/* Remember the last number of each name, or a thousand equal ones would take a million lookups. */
@@ -302,19 +294,13 @@ static enum metric_grouping grouping_of(const char *constraint)
 	return METRIC_GROUPED;
 }
 
-static bool has_twin(struct loader *l, const struct entry *entry)
-{
-	uint32_t first;
-
-	return is_metric_known(l, NULL, entry->name, &first) && l->entry[first].twins;
-}
-
 static int fill_row(struct loader *l, struct names *used, struct entry *entry, struct metric *row)
 {
 	const char *groups = entry_text(entry, "MetricGroup"), *help = entry_text(entry, "BriefDescription");
 	const char *mode = entry_text(entry, "AggregationMode");
 	const char *ungrouped = entry_text(entry, "MetricgroupNoGroup"), *unit = entry_text(entry, "Unit");
 	const char *compat = entry_text(entry, "Compat");
+	uint32_t first = 0;
 	int err = fill_expr(l, entry, row);
 
 	if (!err)
@@ -324,8 +310,9 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	if (!help)
 		help = entry_text(entry, "PublicDescription");
 	/* Hybrid processors have metrics of one name for each kind of cores. */
+	(void)names_get(&l->by_name, entry->name, &first);
 	row->display =
-		unit && has_twin(l, entry) ? memory_format("%s %s", entry->name, unit) : memory_text(entry->name);
+		unit && l->entry[first].twins ? memory_format("%s %s", entry->name, unit) : memory_text(entry->name);
 	row->name = id_of(used, row->display);
 	row->aliases = memory_text(entry->name);
 	row->categories = groups ? categories_of(groups) : NULL;
@@ -334,10 +321,9 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	row->board = compat && unit ? memory_format("%s=%s", unit, compat) : NULL;
 	row->precision = 2;
 	row->grouping = grouping_of(entry_text(entry, "MetricConstraint"));
-	row->scope = !mode                    ? METRIC_ANY :
-		     !strcmp(mode, "PerChip") ? METRIC_PACKAGE :
-		     !strcmp(mode, "PerCore") ? METRIC_CORE :
-						METRIC_ANY;
+	row->scope = mode && !strcmp(mode, "PerChip") ? METRIC_PACKAGE :
+		     mode && !strcmp(mode, "PerCore") ? METRIC_CORE :
+							METRIC_ANY;
 	return 0;
 }
 
