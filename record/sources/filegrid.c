@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/memory.h"
+#include "record/host/perf_open.h"
 #include "record/plan/plan.h"
 #include "record/sources/textfile.h"
 
@@ -182,12 +183,7 @@ static bool may_hold(uint64_t fds)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return false;
-	if (fds + SPARE_FILES >= limit.rlim_cur && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		if (setrlimit(RLIMIT_NOFILE, &limit))
-			return false;
-	}
-	return fds + SPARE_FILES < limit.rlim_cur;
+	return fds + SPARE_FILES < limit.rlim_cur || fds + SPARE_FILES < perf_raise_nofile();
 }
 
 /* Whether the file that is about to be added may stay open. New descriptors are the lowest that are free. */

@@ -229,11 +229,10 @@ static uint32_t online_cpu(const struct plan *p, const struct place *place)
 	return PM_NONE;
 }
 
-static struct place *add_place(struct registers *d, const struct place *new)
+static void add_place(struct registers *d, const struct place *new)
 {
 	memory_room(&d->place, d->n, sizeof(*d->place));
-	d->place[d->n] = *new;
-	return &d->place[d->n++];
+	d->place[d->n++] = *new;
 }
 
 /* ---- units ---- */

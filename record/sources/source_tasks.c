@@ -15,6 +15,7 @@
 #include "common/memory.h"
 #include "record/host/clocks.h"
 #include "record/host/opener.h"
+#include "record/host/perf_open.h"
 #include "record/host/taskstats.h"
 #include "record/sources/ranking.h"
 
@@ -559,10 +560,8 @@ static void thread_list_init(struct thread_list *l, struct task_list *tasks)
 	l->entries = memory_new(ENTRIES, 1);
 	if (getrlimit(RLIMIT_NOFILE, &files))
 		return;
-	if (files.rlim_cur < FILES && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	if (files.rlim_cur < FILES)
+		files.rlim_cur = perf_raise_nofile();
 	l->files_most = files.rlim_cur / 4 < THREAD_FILES ? (uint32_t)files.rlim_cur / 4 : THREAD_FILES;
 }
 
