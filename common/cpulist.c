@@ -103,13 +103,9 @@ static int list_part(const char **text, bool dots, uint64_t *marks)
 	return 0;
 }
 
-static bool blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *e)
 {
+	static const char blanks[] = " \t\n\r";
 	uint64_t *marks = calloc(CPULIST_MAX / 64 + 1, sizeof(*marks));
 	struct cpulist parsed = { 0 };
 	const char *at = text;
@@ -117,20 +113,14 @@ int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *
 
 	if (!marks)
 		return error_sys(e, ENOMEM, "list");
-	while (blank(*at))
-		at++;
+	at += strspn(at, blanks);
 	while (*at && !err) {
 		err = list_part(&at, dots, marks);
-		while (!err && blank(*at))
-			at++;
+		at += err ? 0 : strspn(at, blanks);
 		if (err || !*at)
 			break;
-		if (*at++ != ',') {
-			err = -EINVAL;
-			break;
-		}
-		while (blank(*at))
-			at++;
+		err = *at++ == ',' ? 0 : -EINVAL;
+		at += err ? 0 : strspn(at, blanks);
 		if (!*at)
 			err = -EINVAL;
 	}

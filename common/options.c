@@ -181,6 +181,14 @@ static enum match known_abbreviated(const struct read *r, const char *text, size
 	return *found ? MATCH_ONE : MATCH_NONE;
 }
 
+/* Whether a text is a name, or means one: "no-NAME", or NAME for "no-NAME", as perf has it. */
+static bool means(const char *name, const char *text, size_t len)
+{
+	return option_name_is(name, text, len) ||
+	       (len > 3 && option_name_begins("no-", text, 3) && option_name_is(name, text + 3, len - 3)) ||
+	       (!strncmp(name, "no-", 3) && option_name_is(name + 3, text, len));
+}
+
 /* By a long name, its abbreviation, or either with "no-"; *second: another match of MATCH_MANY. */
 static enum match known_find(const struct read *r, const char *text, size_t len, const struct known **found,
 			     const struct known **second)
@@ -190,16 +198,9 @@ static enum match known_find(const struct read *r, const char *text, size_t len,
 
 	if ((*found = known_exact(r, text, len)))
 		return MATCH_ONE;
-	if (no && (*found = known_exact(r, text + 3, len - 3)) && !(*found)->option->argument)
-		return MATCH_NEGATED;
-	/* perf's options that begin with "no-" can be negated by dropping it. */
-	for (*found = r->known; *found < r->known + r->n_known; ++*found) {
-		const char *name = (*found)->row->name;
-
-		if (name && !(*found)->option->argument && !strncmp(name, "no-", 3) &&
-		    option_name_is(name + 3, text, len))
+	for (*found = r->known; *found < r->known + r->n_known; ++*found)
+		if ((*found)->row->name && !(*found)->option->argument && means((*found)->row->name, text, len))
 			return MATCH_NEGATED;
-	}
 	m = known_abbreviated(r, text, len, false, found, second);
 	if (m == MATCH_NONE && no && (m = known_abbreviated(r, text + 3, len - 3, true, found, second)) == MATCH_ONE)
 		return MATCH_NEGATED;
@@ -263,14 +264,6 @@ static int refuse_owned(const struct read *r, const char *name, char letter, str
 				  hint ? hint : "") :
 			error_set(e, EINVAL, "--%s belongs to %s%s%s", name, whose, hint ? ": " : "",
 				  hint ? hint : "");
-}
-
-/* Whether a text is a name, or means one: "no-NAME", or NAME for "no-NAME". */
-static bool means(const char *name, const char *text, size_t len)
-{
-	return option_name_is(name, text, len) ||
-	       (len > 3 && option_name_begins("no-", text, 3) && option_name_is(name, text + 3, len - 3)) ||
-	       (!strncmp(name, "no-", 3) && option_name_is(name + 3, text, len));
 }
 
 /* The full name of a text that names an option of another program, or one that none has but for which there is a
@@ -366,12 +359,11 @@ static int refuse_unknown(struct read *r, const char *dashes, const char *text, 
 			 near ? "?" : "");
 }
 
-static int put(struct read *r, const struct known *k, char *value)
+static void put(struct read *r, const struct known *k, char *value)
 {
 	memory_room(&r->said, r->n_said, sizeof(*r->said));
 	r->said[r->n_said++] = (struct said){ k->option, k->into, value };
 	r->many = k->option->many ? k : NULL;
-	return 0;
 }
 
 /* Records an option; if it needs a value and `value` is NULL, that is the next word. */
@@ -388,7 +380,8 @@ static int take(struct read *r, const struct known *k, char *value, const char *
 			return error_set(r->e, EINVAL, "%s%.*s needs a value: %s", dashes, (int)len, text, argument);
 		value = r->argv[r->at++];
 	}
-	return put(r, k, value);
+	put(r, k, value);
+	return 0;
 }
 
 /* A long name, after one or two dashes; an abbreviation of another program's name needs at least `least` letters.
@@ -500,7 +493,7 @@ static int read_words(struct read *r)
 			r->many = NULL;
 			err = word[1] == '-' ? take_option(r, "--", word + 2) : take_option(r, "-", word + 1);
 		} else if (r->many) {
-			err = put(r, r->many, word);
+			put(r, r->many, word);
 		} else if (options && r->spec->command && !parse_double(word, &number)) {
 			err = error_set(r->e, EINVAL,
 					"the command '%s' is a number; for the interval use -i %s, for the number of "

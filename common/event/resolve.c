@@ -906,6 +906,7 @@ static int add_tracepoints(struct resolver *r)
 	const struct event_view *v = r->view;
 	char hint[256], body[400];
 	struct event ev;
+	bool hidden;
 	int err;
 
 	if (f.expanded)
@@ -913,8 +914,9 @@ static int add_tracepoints(struct resolver *r)
 	err = v->tracepoints ? v->tracepoints(v->data, n->name, n->event, add_tracepoint, &f) : -ENODEV;
 	if (err > 0)
 		return 0;
-	if (err && (f.expanded || (err != -ENODEV && err != -EACCES && err != -EPERM)))
-		return err != -ENODEV && err != -EACCES && err != -EPERM ?
+	hidden = err == -ENODEV || err == -EACCES || err == -EPERM;
+	if (err && (f.expanded || !hidden))
+		return !hidden ?
 			       err :
 			       resolve_fail(r, -err, n->column,
 					    "the tracepoints \"%.40s:%.40s\" cannot be listed: %s", n->name, n->event,

@@ -205,11 +205,6 @@ static bool at_keyword(struct parser *p, const char *word)
 	return p->lex.kind == TOKEN_ID && p->lex.plain && !strcmp(buf_str(&p->lex.word), word);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -336,8 +331,7 @@ static int lexer_next(struct lexer *l)
 	char c;
 	int err;
 
-	while (l->at < l->len && is_blank(l->text[l->at]))
-		l->at++;
+	l->at += strspn(l->text + l->at, " \t\n\v\f\r");
 	start = l->start = l->at;
 	if (start == l->len) {
 		l->kind = TOKEN_END;
@@ -734,21 +728,16 @@ void expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, doub
 
 const char *value_reason_name(uint16_t reason)
 {
-	switch (reason) {
-	case VALUE_DIVISION_BY_ZERO:
-		return "division-by-zero";
-	case VALUE_UNDEFINED:
-		return "undefined";
-	case VALUE_NO_INPUT:
-		return "no-counter";
-	case VALUE_GAP:
-		return "gap";
-	case VALUE_NO_INTERVAL:
-		return "no-interval";
-	case VALUE_UNSTABLE:
-		return "unstable";
-	}
-	return NULL;
+	static const char *const names[] = {
+		[VALUE_DIVISION_BY_ZERO - 3000] = "division-by-zero",
+		[VALUE_UNDEFINED - 3000] = "undefined",
+		[VALUE_NO_INPUT - 3000] = "no-counter",
+		[VALUE_GAP - 3000] = "gap",
+		[VALUE_NO_INTERVAL - 3000] = "no-interval",
+		[VALUE_UNSTABLE - 3000] = "unstable",
+	};
+
+	return reason >= 3000 && reason < 3000 + sizeof(names) / sizeof(names[0]) ? names[reason - 3000] : NULL;
 }
 
 /* Inside the program v is NaN exactly if there is a reason, whatever the caller left in the unused field. */
