@@ -27,7 +27,7 @@ struct listing {
 	struct table *table;
 	/* consecutive PMUs that equal another one: named together */
 	const struct event_pmu *same_first, *same_last, *same_as;
-	int n, err;
+	int n;
 };
 
 /* A word without wildcards matches anywhere in the name. */
@@ -85,7 +85,7 @@ static int add_cache(void *arg, const char *name, uint64_t config)
 	struct listing *l = arg;
 
 	add_general(l, name, NULL, "cache", NULL, NULL, absent(l, PERF_TYPE_HW_CACHE, config));
-	return l->err;
+	return 0;
 }
 
 static const char *kind_of(const struct event_pmu *pmu, const struct event_alias *a)
@@ -245,7 +245,7 @@ static int add_tracepoint(void *arg, const char *system, const char *name, uint6
 
 	snprintf(both, sizeof(both), "%s:%s", system, name);
 	add(l, both, "tracepoint", NULL, NULL);
-	return l->err;
+	return 0;
 }
 
 static void add_tracepoints(struct listing *l, const struct event_view *v)
@@ -255,7 +255,7 @@ static void add_tracepoints(struct listing *l, const struct event_view *v)
 	if (n == -ENODEV)
 		add(l, "SYSTEM:NAME", "tracepoint", NULL,
 		    "cannot be listed: tracefs is not mounted (mount -t tracefs nodev /sys/kernel/tracing)");
-	else if (n < 0 && !l->err)
+	else if (n < 0)
 		add(l, "SYSTEM:NAME", "tracepoint", NULL,
 		    "cannot be listed: tracefs may not be read (as root: mount -o remount,mode=750,gid=GROUP "
 		    "/sys/kernel/tracing)");
@@ -286,14 +286,13 @@ static bool list_cpu_id(const struct root *root, char *id, size_t size)
 	return known;
 }
 
-static int add_pack(struct perf_pmus *pmus, const struct root *root, struct buf *notes)
+static void add_pack(struct perf_pmus *pmus, const struct root *root, struct buf *notes)
 {
 	struct vendor_texts texts;
 	char id[64];
-	int n = perf_pmus_add_pack(pmus, list_cpu_id(root, id, sizeof(id)) ? id : NULL, NULL, false, &texts, notes);
 
+	perf_pmus_add_pack(pmus, list_cpu_id(root, id, sizeof(id)) ? id : NULL, NULL, false, &texts, notes);
 	vendor_texts_release(&texts);
-	return n == -ENOMEM ? n : 0;
 }
 
 /* Appends the events whose name matches `glob` (NULL: all), for people; with those of vendor event files
@@ -313,18 +312,19 @@ static int list_events(const struct root *root, const char *glob, char *const *e
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct event_view view;
 	char id[64];
+	int err;
 
 	perf_pmus_read(&pmus, root);
 	if (event_files && *event_files) {
-		l.err = perf_pmus_add_files(&pmus, event_files, NULL, list_cpu_id(root, id, sizeof(id)) ? id : NULL,
-					    &notes, e);
-		if (l.err) {
+		err = perf_pmus_add_files(&pmus, event_files, NULL, list_cpu_id(root, id, sizeof(id)) ? id : NULL,
+					  &notes, e);
+		if (err) {
 			table_free(l.table);
-			return l.err;
+			return err;
 		}
 	}
-	if (!l.err && !no_vendor)
-		l.err = add_pack(&pmus, root, &notes);
+	if (!no_vendor)
+		add_pack(&pmus, root, &notes);
 	view = perf_view(&pmus, root);
 	table_column(l.table, "EVENT", TABLE_LEFT, false);
 	table_column(l.table, "KIND", TABLE_LEFT, false);
@@ -342,11 +342,10 @@ static int list_events(const struct root *root, const char *glob, char *const *e
 	add_tracepoints(&l, &view);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		add(&l, forms[i].name, forms[i].kind, NULL, forms[i].help);
-	if (!l.err)
-		table_print(l.table, 0, true, false, out);
+	table_print(l.table, 0, true, false, out);
 	buf_addstr(out, buf_str(&notes));
 	table_free(l.table);
-	return l.err ? error_sys(e, -l.err, "list of events") : l.n;
+	return l.n;
 }
 
 /* ---- the command ---- */

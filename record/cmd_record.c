@@ -903,16 +903,6 @@ static void control_answer(struct control *c, const char *wrong)
 		fd_close(&c->ack);
 }
 
-/* The next line of the socket, of at most `size` bytes, and whom to answer (marksocket.h); -1: there is none. */
-static int control_next_peer(struct control *c, char *line, size_t size, struct control_command *command)
-{
-	int peer = c->mark >= 0 ? marksocket_take(c->mark, line, size) : -1;
-
-	if (peer >= 0)
-		understand(line, command);
-	return peer;
-}
-
 /* ---- the recorder ---- */
 
 #define SECOND 1000000000u
@@ -1198,9 +1188,10 @@ static void recorder_hear(struct recorder *r)
 	char line[MARKSOCKET_LINE];
 	int peer;
 
-	while ((peer = control_next_peer(&r->control, line, sizeof(line), &command)) >= 0) {
+	while ((peer = marksocket_take(r->control.mark, line, sizeof(line))) >= 0) {
 		const char *wrong = "unknown command";
 
+		understand(line, &command);
 		if (command.verb == CONTROL_MARK)
 			wrong = mark(r, command.text) ? NULL : "the output cannot take a marker now";
 		else if (command.verb == CONTROL_DUMP)

@@ -485,20 +485,6 @@ static void set_text(struct pm_map *m, uint32_t key, const char *text)
 		plan_set(m, key, pm_text(text));
 }
 
-int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
-{
-	const struct pm_counter *known = pm_model_counter_named(p->model, row->name);
-	struct pm_counter c = counter_of(row);
-	int64_t id;
-
-	if (known)
-		return known->id;
-	set_text(&c.attrs, PM_COUNTER_HELP, row->help);
-	id = must_fit(p, pm_model_add_counter(p->model, &c));
-	pm_map_release(&c.attrs);
-	return id;
-}
-
 /* ---- members ---- */
 
 /* Also truncates what would not fit: names of this kind are never that long. */
@@ -535,6 +521,11 @@ int64_t member_counter(struct plan *p, const struct catalog_counter *row, const 
 	id = must_fit(p, pm_model_add_counter(p->model, &c));
 	pm_map_release(&c.attrs);
 	return id;
+}
+
+int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
+{
+	return member_counter(p, row, &(struct member){ 0 });
 }
 
 void member_part(char *part, size_t size, const char *text, size_t len)
@@ -575,12 +566,7 @@ static int64_t add_device(struct plan *p, const char *name, const char *path, ui
 	return plan_instance(p, &add);
 }
 
-int64_t device_instance(struct plan *p, const char *name, const char *path)
-{
-	return add_device(p, name, path, PM_NONE, false);
-}
-
-int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu)
+int64_t device_instance(struct plan *p, const char *name, const char *path, uint32_t cpu)
 {
 	return add_device(p, name, path, cpu, false);
 }

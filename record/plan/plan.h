@@ -259,11 +259,9 @@ void member_part(char *part, size_t size, const char *text, size_t len);
 
 /*
  * Adds a PM_DEVICE instance. If a device already has the name, ".2", ".3" ... is appended. `path` says where the
- * device is connected and may be NULL; privacy may omit it.
+ * device is connected and may be NULL; privacy may omit it. `cpu`: one that it is next to, or PM_NONE.
  */
-int64_t device_instance(struct plan *p, const char *name, const char *path);
-/* The same for a device next to a CPU; PM_NONE: none. */
-int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu);
+int64_t device_instance(struct plan *p, const char *name, const char *path, uint32_t cpu);
 /* An instance for what users may have named, such as an interface or a mount. If privacy forbids the name, it is the
  * source's device of this number (from 0). `layer`: it stands on others that count the same. */
 int64_t device_named(struct plan *p, const char *name, uint32_t number, bool layer);

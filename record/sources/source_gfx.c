@@ -35,7 +35,7 @@ static bool add_gt(struct filegrid *g, struct plan *p, const char *folder, const
 		if (filegrid_try(p->root, CARDS "/%s/%s", folder, row[k].file))
 			continue;
 		counter = plan_counter(p, catalog_find("gfx", row[k].key));
-		instance = instance ? instance : device_instance(p, name, NULL);
+		instance = instance ? instance : device_instance(p, name, NULL, PM_NONE);
 		found |= !filegrid_add(g, counter, instance, PM_NONE, 0, CARDS "/%s/%s", folder, row[k].file);
 	}
 	return found;

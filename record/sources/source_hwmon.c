@@ -76,8 +76,8 @@ static void add_channel(struct filegrid *g, struct plan *p, const char *hwmon, c
 	/* Some drivers add up what a narrow register has counted since somebody read it. */
 	if (!strcmp(row->key, "energy"))
 		plan_read_within(p, ENERGY_WITHIN_NS);
-	if (!filegrid_add(g, plan_counter(p, row), device_instance(p, name, path[0] ? path : NULL), PM_NONE, 0,
-			  CHIPS "/%s/%s", hwmon, file))
+	if (!filegrid_add(g, plan_counter(p, row), device_instance(p, name, path[0] ? path : NULL, PM_NONE), PM_NONE,
+			  0, CHIPS "/%s/%s", hwmon, file))
 		g->cell[g->n - 1].none = !strcmp(row->unit, "W") ? POWER_UNKNOWN : 0;
 }
 
@@ -111,8 +111,8 @@ static void add_zone(struct filegrid *g, struct plan *p, const char *zone)
 		return;
 	}
 	key = is_doubtful(p->root, ZONES, zone, "temp") ? "temp_doubtful" : "temp";
-	filegrid_add(g, plan_counter(p, catalog_find("thermal", key)), device_instance(p, type, zone), PM_NONE, 0,
-		     ZONES "/%s/temp", zone);
+	filegrid_add(g, plan_counter(p, catalog_find("thermal", key)), device_instance(p, type, zone, PM_NONE),
+		     PM_NONE, 0, ZONES "/%s/temp", zone);
 }
 
 const struct source_ops source_hwmon = {

@@ -63,7 +63,7 @@ static uint32_t add_group(struct plan *p, const char *name, uint64_t guid, uint3
 {
 	const struct catalog_counter *row = catalog_find("pmt", "*");
 	SCOPED(scoped_free) uint32_t *counter = memory_new(n, sizeof(*counter));
-	uint32_t instance = (uint32_t)device_instance(p, name, NULL);
+	uint32_t instance = (uint32_t)device_instance(p, name, NULL, PM_NONE);
 	struct pm_group g = {
 		.source = "pmt", .counter = counter, .n_counters = n, .instance = &instance, .n_instances = 1
 	};

@@ -96,7 +96,7 @@ static int64_t zone_instance(struct plan *p, const char *zone, const char *name,
 	if (id)
 		return id;
 	snprintf(device, sizeof(device), "%s%s%s", top, strcmp(top, name) ? "/" : "", strcmp(top, name) ? name : "");
-	return device_instance(p, device, zone);
+	return device_instance(p, device, zone, PM_NONE);
 }
 
 static void config_zone(struct plan *p, const char *zone, const char *name)

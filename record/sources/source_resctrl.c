@@ -52,7 +52,7 @@ static void add_domain(struct look *l, const char *path, const char *name, bool 
 		}
 		counter = plan_counter(l->p, row);
 		if (!instance)
-			instance = device_instance_at(l->p, device, NULL, cpu_of(&l->p->model->topology, domain));
+			instance = device_instance(l->p, device, NULL, cpu_of(&l->p->model->topology, domain));
 		filegrid_add(l->grid[part], counter, instance, PM_NONE, 0, "%s/mon_data/%s/%s", path, domain,
 			     file[i]);
 	}

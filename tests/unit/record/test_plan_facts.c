@@ -107,17 +107,17 @@ static void devices_have_names_of_their_own(void **state)
 		fixture_begin(&f, "0", full ? "full" : "strict");
 		plan(&f);
 		f.plan.source = &source;
-		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL)), "x");
-		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", "/sys/p")), "x.2");
-		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL)), "x.3");
+		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL, PM_NONE)), "x");
+		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", "/sys/p", PM_NONE)), "x.2");
+		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL, PM_NONE)), "x.3");
 		assert_string_equal(device_name(&f, device_named(&f.plan, "sda", 4, false)),
 				    full ? "sda" : "disks-5");
-		i = pm_model_instance(&f.model, (uint32_t)device_instance_at(&f.plan, "y", "/sys/q", 0));
+		i = pm_model_instance(&f.model, (uint32_t)device_instance(&f.plan, "y", "/sys/q", 0));
 		assert_string_equal(pm_map_text(&i->attrs, PM_INSTANCE_DEVICE_PATH, ""), full ? "/sys/q" : "");
 		assert_int_equal(i->cpu, 0);
 		assert_int_equal(i->kind, PM_DEVICE);
 		assert_true(i->added_ns > 0);
-		i = pm_model_instance(&f.model, (uint32_t)device_instance(&f.plan, "z", NULL));
+		i = pm_model_instance(&f.model, (uint32_t)device_instance(&f.plan, "z", NULL, PM_NONE));
 		assert_null(pm_map_get(&i->attrs, PM_INSTANCE_DEVICE_PATH));
 		assert_int_equal(i->cpu, PM_NONE);
 		fixture_end(&f);
