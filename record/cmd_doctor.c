@@ -9,7 +9,7 @@
 #include "record/commands.h"
 #include "record/host/privileges.h"
 #include "record/perf/source_perf.h"
-#include "record/plan/header.h"
+#include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
 

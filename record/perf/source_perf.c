@@ -25,7 +25,7 @@
 #include "record/perf/perf_source.h"
 #include "record/perf/perf_tool.h"
 #include "record/plan/add.h"
-#include "record/plan/topology.h"
+#include "record/plan/machine.h"
 
 /* Which events are read together. Reading a group costs the same as reading one event (one system call, and one
  * interrupt for another CPU), so events that never compete for a counter share a group even if the user did not

@@ -14,9 +14,8 @@
 #include "record/host/process.h"
 #include "record/perf/source_perf.h"
 #include "record/plan/add.h"
-#include "record/plan/header.h"
+#include "record/plan/machine.h"
 #include "record/plan/plan.h"
-#include "record/plan/topology.h"
 #include "record/sources/sources.h"
 
 #define RING_BYTES    (16u << 20)

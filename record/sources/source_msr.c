@@ -15,7 +15,7 @@
 #include "record/host/perf_open.h"
 #include "record/plan/add.h"
 #include "record/plan/plan.h"
-#include "record/plan/topology.h"
+#include "record/plan/machine.h"
 #include "record/sources/filegrid.h"
 
 #define COUNTERS_MAX 64 /* of one scope: a bit each */

@@ -6,7 +6,7 @@
 #include "common/memory.h"
 #include "common/parse.h"
 #include "record/plan/plan.h"
-#include "record/plan/topology.h"
+#include "record/plan/machine.h"
 #include "record/sources/filegrid.h"
 
 #define ZONES "/sys/class/powercap"

@@ -7,7 +7,7 @@
 
 #include "common/memory.h"
 #include "record/plan/plan.h"
-#include "record/plan/topology.h"
+#include "record/plan/machine.h"
 #include "record/sources/filegrid.h"
 
 #define FOLDER "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s"

@@ -1,7 +1,7 @@
 /* A plan on a copy of a machine, up to where the sources add to it; for the tests of sources. */
 #pragma once
 
-#include "record/plan/header.h"
+#include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/sysroot.h"

@@ -1,6 +1,6 @@
 /* --add: what it takes, what it refuses, and the counters that come of it on copies of machines. */
 #include "record/plan/add.h"
-#include "record/plan/topology.h"
+#include "record/plan/machine.h"
 #include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/planned.h"
 #include "tests/unit/lib/test.h"

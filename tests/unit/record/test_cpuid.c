@@ -1,6 +1,6 @@
 /* CPUID leaves of machines that consist of files. */
 #include "record/host/cpuid.h"
-#include "record/plan/header.h"
+#include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"

@@ -2,7 +2,7 @@
 #include <endian.h>
 #include <pwd.h>
 
-#include "record/plan/header.h"
+#include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/remark.h"

@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "common/catalog/msr.h"
-#include "record/plan/topology.h"
+#include "record/plan/machine.h"
 #include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/planned.h"
 #include "tests/unit/lib/catalog_msr.h"

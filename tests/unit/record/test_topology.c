@@ -1,8 +1,7 @@
 /* Topologies of machines that consist of files. */
-#include "record/plan/header.h"
+#include "record/plan/machine.c"
 #include "record/host/cpuid.h"
 #include "record/plan/plan.h"
-#include "record/plan/topology.h"
 #include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
 
