@@ -247,7 +247,7 @@ def leaves(node, trees_by_name, out, above):
 
 
 def factor(metric):
-    m = re.match(r"[0-9.]+(?:e-?[0-9]+)?", metric.get("ScaleUnit", ""))
+    m = re.match(r"[0-9.]+(?:[eE][-+]?[0-9]+)?", metric.get("ScaleUnit", ""))
     return float(m[0]) if m else 1.0
 
 
