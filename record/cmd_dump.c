@@ -1,5 +1,5 @@
-/* pmrec dump: copies the last minutes out of a running recorder. It asks the recorder by its socket (marksocket.h) for
- * its files, and lets `pmrep merge` make one recording of them. */
+/* pmrec dump: copies the last minutes out of a running recorder. It asks the recorder by its socket (marksocket.h)
+ * for its files, and lets `pmrep merge` make one recording of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
-/* Recording: the command line's request from start to end. Runs the command, waits for ticks, signals, keys and control
- * words, and ends with the right status. */
+/* Recording: reads the command line, runs the command, waits for ticks, signals, keys and control words, and ends
+ * with the right status. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -373,8 +373,8 @@ static void record_cmdline_release(struct record_cmdline *c)
 	options_common_release(&c->common);
 }
 
-/* ---- the service manager that started pmrec (sd_notify(3), Type=notify) wants to know that it is recording, alive, or
- * ending; nothing is sent unless the manager requested it ---- */
+/* ---- the service manager that started pmrec (sd_notify(3), Type=notify) wants to know that it is recording, alive,
+ * or ending; nothing is sent unless the manager requested it ---- */
 
 struct service {
 	int fd;           /* -1: no manager */
@@ -438,8 +438,8 @@ static bool service_due(struct service *s, uint64_t now_ns)
 	return true;
 }
 
-/* ---- the command: forked early, so that its pid is known to events that follow it; started when everything is ready.
- * And the signals that are passed on to it ---- */
+/* ---- the command: forked early, so that its pid is known to events that follow it; started when everything is
+ * ready. And the signals that are passed on to it ---- */
 
 struct signals_event {
 	int signo;

@@ -1,5 +1,5 @@
-/* The machine: where each CPU is (packages, dies, clusters, cores, threads, nodes, caches, types of CPUs), and what the
- * header of a recording and its one-time values say of it and of what was asked for. */
+/* The machine: where each CPU is (packages, dies, clusters, cores, threads, nodes, caches, types of CPUs), and what
+ * the header of a recording and its one-time values say of it and of what was asked for. */
 #pragma once
 
 #include "common/error.h"
