@@ -16,12 +16,6 @@
 #include "record/host/process.h"
 #include "record/host/privileges.h"
 
-void rotation_init(struct rotation *r, const struct record_options *o)
-{
-	*r = (struct rotation)ROTATION_INIT;
-	r->options = o;
-}
-
 static bool removes(const struct rotation *r)
 {
 	return r->options->output.keep || r->options->output.ring_ns;
@@ -197,11 +191,12 @@ static void rotation_adopt(struct rotation *r)
 		qsort(r->kept, r->n_kept, sizeof(*r->kept), by_end);
 }
 
-int rotation_begin(struct rotation *r, struct error *e)
+int rotation_begin(struct rotation *r, const struct record_options *o, struct error *e)
 {
-	int err = output_open(rotation_output(r), r->options, e);
+	int err = output_open(rotation_output(r), o, e);
 	bool changed;
 
+	r->options = o;
 	if (err)
 		return err;
 	if (r->options->output.ring_ns) {

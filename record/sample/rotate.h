@@ -37,9 +37,8 @@ static inline struct output *rotation_output(struct rotation *r)
 	return &r->output[r->now];
 }
 
-void rotation_init(struct rotation *r, const struct record_options *o);
 /* Opens the first file, or the only one. 0 or -errno. */
-int rotation_begin(struct rotation *r, struct error *e);
+int rotation_begin(struct rotation *r, const struct record_options *o, struct error *e);
 /* Opens the next file, beside the one in use. 0 or -errno. */
 int rotation_open_next(struct rotation *r, struct output **next, struct error *e);
 /* `taken`: it is in use, and the previous one complete; else it is not needed. */

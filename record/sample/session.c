@@ -366,7 +366,6 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	s->options = o;
 	s->run = 1;
 	s->hotplug.fd = -1;
-	rotation_init(&s->rotation, o);
 	s->last_number = UINT64_MAX;
 	pm_model_init(&s->model);
 	err = random_bytes(s->model.recording_id, sizeof(s->model.recording_id));
@@ -514,7 +513,7 @@ int session_open(struct session *s, struct error *e)
 		.tables = add_tables,
 		.tables_ctx = s,
 	};
-	int err = rotation_begin(&s->rotation, e);
+	int err = rotation_begin(&s->rotation, s->options, e);
 
 	if (err)
 		return err;

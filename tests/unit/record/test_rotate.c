@@ -202,8 +202,8 @@ static struct rotation r;
 
 static void begin(void)
 {
-	rotation_init(&r, &o);
-	if (rotation_begin(&r, &e))
+	r = (struct rotation)ROTATION_INIT;
+	if (rotation_begin(&r, &o, &e))
 		fail_msg("%s", e.text);
 }
 
