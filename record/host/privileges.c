@@ -104,11 +104,6 @@ static const struct sandbox_call allowed[] = {
 	/* clang-format on */
 };
 
-int privileges_filter(bool kill)
-{
-	return sandbox_calls(allowed, sizeof(allowed) / sizeof(*allowed), kill);
-}
-
 bool privileges_elevated(void)
 {
 	return getauxval(AT_SECURE) != 0 || geteuid() != getuid() || getegid() != getgid();
@@ -235,7 +230,7 @@ void privileges_confine(void)
 	lift_memory_limit();
 	drop();
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	(void)privileges_filter(false);
+	(void)sandbox_calls(allowed, sizeof(allowed) / sizeof(*allowed), false);
 }
 
 bool privileges_tell(struct buf *out)

@@ -38,10 +38,6 @@ bool privileges_tell(struct buf *out);
  * would wait for milliseconds on a busy CPU. */
 void privileges_hurry(void);
 
-/* The filter alone; a system call that it forbids ends the process, if `kill`, or fails with EPERM. 0 or -errno;
- * -ENOSYS where the kernel or this architecture has none. */
-int privileges_filter(bool kill);
-
 /* Threads that run ahead of all ordinary work, with a limit: one that runs too long without sleeping becomes an
  * ordinary thread. */
 
