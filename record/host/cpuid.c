@@ -89,6 +89,15 @@ static int ask_text(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpu
 	return -ENOENT;
 }
 
+/* NULL without the leaf. */
+static const struct cpuid_regs *cpuid_get(const struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->leaf[i].leaf == leaf && c->leaf[i].subleaf == subleaf)
+			return &c->leaf[i].regs;
+	return NULL;
+}
+
 /* Whether the leaf exists: the highest leaf of its range is part of this CPU's answers so far. */
 static bool has_leaf(const struct cpuid_cpu *c, uint32_t leaf)
 {
@@ -221,14 +230,6 @@ void cpuid_free(struct cpuid_cpu *c, size_t n)
 	for (size_t i = 0; i < n && c; i++)
 		free(c[i].leaf);
 	free(c);
-}
-
-const struct cpuid_regs *cpuid_get(const struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf)
-{
-	for (uint32_t i = 0; i < c->n; i++)
-		if (c->leaf[i].leaf == leaf && c->leaf[i].subleaf == subleaf)
-			return &c->leaf[i].regs;
-	return NULL;
 }
 
 /* Appends the text in a register; unprintable characters are dropped. */

@@ -32,9 +32,6 @@ struct cpuid_cpu {
 struct cpuid_cpu *cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief);
 void cpuid_free(struct cpuid_cpu *c, size_t n);
 
-/* NULL without the leaf. */
-const struct cpuid_regs *cpuid_get(const struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf);
-
 /* "GenuineIntel", 12 characters and NUL. False without leaf 0. */
 bool cpuid_vendor(const struct cpuid_cpu *c, char vendor[static 13]);
 /* Brand string without blanks around it, 48 characters and NUL. */

@@ -1,5 +1,5 @@
 /* CPUID leaves of machines that consist of files. */
-#include "record/host/cpuid.h"
+#include "record/host/cpuid.c"
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "tests/unit/lib/sysroot.h"
