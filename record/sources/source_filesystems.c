@@ -8,6 +8,7 @@
 
 #include "common/array.h"
 #include "common/memory.h"
+#include "common/parse.h"
 #include "record/host/root.h"
 #include "record/plan/plan.h"
 
@@ -17,8 +18,7 @@ enum { SIZE, FREE, AVAILABLE, INODES, FREE_INODES, VALUES };
 static const char *const key[VALUES] = { "size", "free", "available", "inodes", "free_inodes" };
 
 /* On devices of this machine, and answered by the kernel alone. */
-static const char *const local[] = { "ext2", "ext3",  "ext4",  "xfs", "btrfs",    "f2fs",   "zfs",
-				     "vfat", "exfat", "ntfs3", "jfs", "bcachefs", "nilfs2", NULL };
+static const char local[] = "ext2 ext3 ext4 xfs btrfs f2fs zfs vfat exfat ntfs3 jfs bcachefs nilfs2";
 /* Those that may wait for others: how their types begin. */
 static const char *const remote[] = { "fuse",   "nfs",     "cifs",     "smb",      "ceph",   "9p",
 				      "afs",    "autofs",  "ocfs2",    "gfs2",     "lustre", "coda",
@@ -66,11 +66,13 @@ static int filesystems_read(struct unit *u, struct cells *c)
 
 /* ---- planning ---- */
 
-static bool is_one(const char *type, const char *const *list, bool begins)
+static bool is_remote(const char *type)
 {
-	while (*list && (begins ? strncmp(type, *list, strlen(*list)) : strcmp(type, *list)))
-		list++;
-	return *list != NULL;
+	const char *const *begin = remote;
+
+	while (*begin && strncmp(type, *begin, strlen(*begin)))
+		begin++;
+	return *begin != NULL;
 }
 
 static bool is_below(const char *path, const char *top)
@@ -83,7 +85,7 @@ static bool is_below(const char *path, const char *top)
 /* Of a file system that is mounted in several places, the first counts. */
 static bool is_wanted(const struct filesystems *d, const struct mount *m)
 {
-	bool wanted = is_one(m->type, local, false);
+	bool wanted = parse_is_among(local, m->type, strlen(m->type));
 
 	for (uint32_t i = 0; i < d->n_far && wanted; i++)
 		wanted = !is_below(m->where, d->far[i]);
@@ -120,7 +122,7 @@ static void read_mounts(struct filesystems *d, const struct plan *p)
 		while (mounts_next(&text, &at, &m)) {
 			if (pass && is_wanted(d, &m)) {
 				add_mount(d, p, &m);
-			} else if (!pass && is_one(m.type, remote, true)) {
+			} else if (!pass && is_remote(m.type)) {
 				memory_room(&d->far, d->n_far, sizeof(*d->far));
 				d->far[d->n_far++] = memory_text(m.where);
 			}

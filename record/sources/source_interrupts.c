@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/memory.h"
+#include "common/parse.h"
 #include "record/host/clocks.h"
 #include "record/plan/plan.h"
 #include "record/sources/textfile.h"
@@ -124,32 +125,20 @@ static int interrupts_refresh(struct textsource *t)
 	return 0;
 }
 
-static bool is_one_of(const char *name, const char *const list[], size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i], name))
-			return true;
-	return false;
-}
-
 /* Whether the row, with so many numbers and a text after them, has one number for all CPUs. */
 static bool is_system_row(const struct interrupts *d, const struct row *row, uint32_t numbers)
 {
-	static const char *const name[] = { "ERR", "MIS", "Err" };
-
 	if (d->text.n_columns > 1)
 		return numbers == 1 && !row->text[0];
-	return is_one_of(row->name, name, sizeof(name) / sizeof(name[0]));
+	return parse_is_among("ERR MIS Err", row->name, strlen(row->name));
 }
 
 /* s390x counts external, I/O and adapter interrupts in the first rows, and again by what they were for: EXT is the
  * sum of CLK, EXC, and so on (arch/s390/kernel/irq.c). */
 static bool is_part(const struct interrupts *d, const char *name)
 {
-	static const char *const whole[] = { "EXT", "I/O", "AIO", "NMI", "RST" };
-
-	return d->n_rows && !strcmp(d->row[0].name, whole[0]) &&
-	       !is_one_of(name, whole, sizeof(whole) / sizeof(whole[0]));
+	return d->n_rows && !strcmp(d->row[0].name, "EXT") &&
+	       !parse_is_among("EXT I/O AIO NMI RST", name, strlen(name));
 }
 
 static char *squeezed(const char *text, size_t len)
