@@ -120,16 +120,24 @@ static bool learn_stat(struct textsource *t, struct plan *p)
 {
 	size_t n;
 	const struct catalog_counter *row = catalog_source("stat", &n);
-	uint32_t n_cpu_rows = 0;
+	struct textcursor c = textfile_begin(&t->file);
+	uint32_t n_cpu_rows = 0, there = 0, cpu;
+	uint64_t v;
 
 	while (n_cpu_rows < n && !strncmp(row[n_cpu_rows].key, CPU_KEY, strlen(CPU_KEY)))
 		n_cpu_rows++;
+	/* Kernels before 2.6.33 have fewer. */
+	while (!there && textcursor_line(&c))
+		while (textcursor_cpu(&c, &cpu) && textcursor_u64(&c, &v))
+			there++;
+	if (there && there < n_cpu_rows)
+		plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_STAT_CPUS, there));
 	expect_cpus(t, p, n_cpu_rows, n_cpu_rows);
 	t->n_single = (uint32_t)n - n_cpu_rows;
 	for (uint32_t k = 0; k < n; k++)
 		if (k >= n_cpu_rows)
 			textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k - n_cpu_rows);
-		else
+		else if (!there || k < there)
 			expect_column(t, p, &row[k], k, k);
 	learn_lines(t, row + n_cpu_rows);
 	return true;
