@@ -1071,12 +1071,6 @@ static void tell_dead(struct recorder *r)
 	}
 }
 
-static void recorder_tell_end(struct recorder *r, const struct recording_stats *stats)
-{
-	tell_result(r, stats);
-	tell_dead(r);
-}
-
 static void recorder_tell_killed(const struct recorder *r)
 {
 	const struct record_options *o = r->options;
@@ -1126,48 +1120,35 @@ static bool mark(struct recorder *r, const char *text)
 	return !session_event(&r->session, &event);
 }
 
-/* As perf says it, whatever the state before. */
-static void tell_switched(const struct recorder *r, const char *how)
+static void recorder_switched(struct recorder *r, bool on)
 {
-	if (r->joined && r->joined->says)
-		fprintf(stderr, "Events %s\n", how);
-}
+	struct pm_event event = { .type = on ? PM_EVENT_ENABLE : PM_EVENT_DISABLE };
 
-static void recorder_switched(struct recorder *r, enum pm_event_type how)
-{
-	struct pm_event event = { .type = how };
-
-	r->disabled = how == PM_EVENT_DISABLE;
+	r->disabled = !on;
 	session_event(&r->session, &event);
 }
 
-/* Switches without a new segment, because intervals continue. Returns whether that was possible. */
-static bool switch_here(struct recorder *r, bool on)
+static void switch_events(struct recorder *r, bool on)
 {
-	if (!r->joined || !r->joined->says || !r->session.counting)
-		return false;
-	if (r->disabled != on)
-		return true;
-	if (session_enable(&r->session, on, &r->error))
-		recorder_fail(r);
-	recorder_switched(r, on ? PM_EVENT_ENABLE : PM_EVENT_DISABLE);
-	return true;
-}
-
-static void recorder_enable(struct recorder *r)
-{
-	struct pm_event event = { .type = PM_EVENT_ENABLE };
+	bool perf = r->joined && r->joined->says;
+	/* Without a new segment, because perf's intervals continue. */
+	bool here = perf && r->session.counting;
 
 	r->enable_ns = 0;
-	tell_switched(r, "enabled");
-	if (switch_here(r, true) || r->session.counting)
+	/* As perf says it, whatever the state before. */
+	if (perf)
+		fprintf(stderr, "Events %s\n", on ? "enabled" : "disabled");
+	if (here ? r->disabled != on : r->session.counting == on)
 		return;
 	/* Read while they stand still, they lose none of the time in which they count. */
-	session_begin(&r->session);
-	if (session_enable(&r->session, true, &r->error))
+	if (on && !here)
+		session_begin(&r->session);
+	if (session_enable(&r->session, on, &r->error))
 		recorder_fail(r);
 	else
-		session_event(&r->session, &event);
+		recorder_switched(r, on);
+	if (!on && !here)
+		session_end(&r->session);
 }
 
 /* Writes all that was sampled, as far as the disk takes it, and hands out the files. Returns why not, or NULL. */
@@ -1201,20 +1182,6 @@ static void recorder_hear(struct recorder *r)
 	}
 }
 
-static void disable(struct recorder *r)
-{
-	struct pm_event event = { .type = PM_EVENT_DISABLE };
-
-	r->enable_ns = 0;
-	tell_switched(r, "disabled");
-	if (switch_here(r, false) || !r->session.counting)
-		return;
-	if (session_enable(&r->session, false, &r->error))
-		recorder_fail(r);
-	session_event(&r->session, &event);
-	session_end(&r->session);
-}
-
 static void list_events(const struct pm_model *m)
 {
 	for (uint32_t i = 0; i < m->n_counters; i++)
@@ -1228,10 +1195,10 @@ static void recorder_obey(struct recorder *r, const struct control_command *c)
 
 	switch (c->verb) {
 	case CONTROL_ENABLE:
-		recorder_enable(r);
+		switch_events(r, true);
 		break;
 	case CONTROL_DISABLE:
-		disable(r);
+		switch_events(r, false);
 		break;
 	case CONTROL_EVLIST:
 		list_events(&r->session.model);
@@ -1541,7 +1508,7 @@ static void handle_times(struct recorder *r)
 	uint64_t now = clocks_monotonic();
 
 	if (r->enable_ns && now >= r->enable_ns)
-		recorder_enable(r);
+		switch_events(r, true);
 	if (r->end_ns && now >= r->end_ns)
 		r->run_over = true;
 	if (r->settle_ns && now >= r->settle_ns)
@@ -1686,7 +1653,7 @@ static void end_run(struct recorder *r)
 
 	/* It was over before -D was: enable the counters for the little that is left. */
 	if (r->enable_ns && !r->failed)
-		recorder_enable(r);
+		switch_events(r, true);
 	/* What began last has been read once or not at all; two readings are needed to tell what it did. */
 	if (o->perf.per_thread && !r->failed && r->session.counting && !r->session.reached_last) {
 		session_notice(&r->session);
@@ -1742,7 +1709,7 @@ static void one_run(struct recorder *r)
 			session_begin(&r->session);
 	} else if (r->joined && r->joined->says && o->perf.delay_ms < 0) {
 		session_begin(&r->session);
-		recorder_switched(r, PM_EVENT_DISABLE);
+		recorder_switched(r, false);
 	} else if (o->perf.delay_ms > 0) {
 		r->enable_ns = clocks_monotonic() + (uint64_t)o->perf.delay_ms * 1000000;
 	}
@@ -1880,8 +1847,10 @@ static void record(struct recorder *r, char **argv)
 		r->code = failed_to_write(r);
 	}
 	stats = recording_stats(r->session.recording);
-	if (!r->code && !r->failed)
-		recorder_tell_end(r, &stats);
+	if (!r->code && !r->failed) {
+		tell_result(r, &stats);
+		tell_dead(r);
+	}
 }
 
 /* The exit code: the command's own, unless pmrec itself failed. */
