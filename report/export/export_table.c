@@ -229,18 +229,9 @@ static void fill_column(struct table_data *t, uint32_t i, enum pm_kind level)
 /* The number of packages in the row of the machine. */
 static uint8_t packages(const struct places *p)
 {
-	uint32_t last = PM_NONE;
-	uint8_t n = 0;
+	struct value n;
 
-	for (uint32_t i = 0; i < p->n; i++) {
-		const struct pm_cpu *cpu = &p->cpu[p->by_package[i]];
-
-		if (!cpu->online || (n && cpu->package == last))
-			continue;
-		last = cpu->package;
-		n++;
-	}
-	return n;
+	return bind_literal(p, "num_packages", &n) && !n.reason ? (uint8_t)n.v : 0;
 }
 
 static void fill_tabs(struct table_data *t)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/memory.h"
 
 void places_release(struct places *p)
@@ -12,10 +11,8 @@ void places_release(struct places *p)
 	for (uint32_t i = 0; i < p->n_labels; i++)
 		free(p->label[i].text);
 	free(p->label);
-	names_release(&p->cgroups);
+	names_release(&p->firsts);
 	free(p->cpu);
-	free(p->by_package);
-	free(p->by_node);
 	free(p->of_number);
 	free(p->kind);
 	*p = (struct places){ 0 };
@@ -38,39 +35,6 @@ static void keep_known(struct pm_cpu *to, const struct pm_cpu *from)
 		KEEP(cache[i]);
 #undef KEEP
 	to->online = from->online;
-}
-
-static uint32_t package_of(const struct pm_cpu *c)
-{
-	return c->package;
-}
-
-static uint32_t node_of(const struct pm_cpu *c)
-{
-	return c->node;
-}
-
-struct order {
-	const struct pm_cpu *cpu;
-	uint32_t (*of)(const struct pm_cpu *c);
-};
-
-static int in_order(const void *a, const void *b, void *ctx)
-{
-	const uint32_t *x = a, *y = b;
-	const struct order *o = ctx;
-	uint32_t of_x = o->of(&o->cpu[*x]), of_y = o->of(&o->cpu[*y]);
-
-	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : (*x > *y) - (*x < *y);
-}
-
-static void sort_cpus(uint32_t **order, const struct pm_cpu *cpu, uint32_t n, uint32_t (*of)(const struct pm_cpu *c))
-{
-	uint32_t *bigger = *order = memory_resize(*order, n, sizeof(*bigger));
-
-	for (uint32_t i = 0; i < n; i++)
-		bigger[i] = i;
-	qsort_r(bigger, n, sizeof(*bigger), in_order, &(struct order){ cpu, of });
 }
 
 /* Whether that first instance (0: none) no longer exists, so that another takes its place. */
@@ -123,23 +87,31 @@ static void name_task(struct places *p, const struct pm_instance *i)
 	places_label(p, i, text);
 }
 
-/* The number of a cgroup as a key. */
-static const char *cgroup_key(uint32_t number, char key[static 16])
+enum first { OF_CGROUP = 'c', OF_PACKAGE = 'p', OF_NODE = 'n' };
+
+/* 0: none is known. */
+static uint32_t first_of(const struct places *p, enum first of, uint32_t number)
 {
-	snprintf(key, 16, "%u", number);
-	return key;
+	uint32_t first = 0;
+	char key[16];
+
+	snprintf(key, sizeof(key), "%c%u", (int)of, number);
+	names_get(&p->firsts, key, &first);
+	return first;
+}
+
+static void set_first(struct places *p, enum first of, uint32_t number, uint32_t first)
+{
+	char key[16];
+
+	snprintf(key, sizeof(key), "%c%u", (int)of, number);
+	memory_done(names_set(&p->firsts, key, first));
 }
 
 static void number_cgroup(struct places *p, const struct pm_instance *i)
 {
-	char key[16];
-	uint32_t first = 0;
-
-	if (i->kind != PM_CGROUP || i->number == PM_NONE)
-		return;
-	names_get(&p->cgroups, cgroup_key(i->number, key), &first);
-	if (is_gone(p, first))
-		memory_done(names_set(&p->cgroups, key, i->id));
+	if (i->kind == PM_CGROUP && i->number != PM_NONE && is_gone(p, first_of(p, OF_CGROUP, i->number)))
+		set_first(p, OF_CGROUP, i->number, i->id);
 }
 
 /* Examines new instances; or all of them if the model has forgotten some, so that others moved up. */
@@ -221,8 +193,10 @@ void places_update(struct places *p, const struct pm_model *m)
 	for (i = 0; i < n; i++)
 		if (merged[i].cache[PM_CACHE_L3] != PM_NONE)
 			p->cache = PM_CACHE_L3;
-	sort_cpus(&p->by_package, merged, n, package_of);
-	sort_cpus(&p->by_node, merged, n, node_of);
+	for (i = n; i--;) {
+		set_first(p, OF_PACKAGE, merged[i].package, i + 1);
+		set_first(p, OF_NODE, merged[i].node, i + 1);
+	}
 }
 
 const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
@@ -260,35 +234,29 @@ enum pm_kind kind_join(enum pm_kind a, enum pm_kind b)
 	return PM_SYSTEM;
 }
 
-/* The first CPU with this number of a package or node. */
-static const struct pm_cpu *first_cpu(const struct places *p, const uint32_t *order,
-				      uint32_t (*of)(const struct pm_cpu *c), uint32_t number)
-{
-	size_t at = ARRAY_PLACE(p->n, i, of(&p->cpu[order[i]]) < number);
-
-	return at < p->n && of(&p->cpu[order[at]]) == number ? &p->cpu[order[at]] : NULL;
-}
-
+/* Of a package or a node the first CPU. */
 static const struct pm_cpu *cpu_of(const struct places *p, const struct pm_instance *i)
 {
-	if (i->kind == PM_CPU)
-		return places_cpu(p, i->number);
-	if (i->cpu != PM_NONE)
-		return places_cpu(p, i->cpu);
-	if (i->kind == PM_PACKAGE)
-		return first_cpu(p, p->by_package, package_of, i->number);
-	if (i->kind == PM_NODE)
-		return first_cpu(p, p->by_node, node_of, i->number);
-	return NULL;
+	bool package = i->kind == PM_PACKAGE;
+	uint32_t first;
+
+	if (i->kind == PM_CPU || i->cpu != PM_NONE)
+		return places_cpu(p, i->kind == PM_CPU ? i->number : i->cpu);
+	if (!package && i->kind != PM_NODE)
+		return NULL;
+	first = first_of(p, package ? OF_PACKAGE : OF_NODE, i->number);
+	/* It was found to be elsewhere meanwhile. */
+	if (first && (package ? p->cpu[first - 1].package : p->cpu[first - 1].node) != i->number)
+		first = 0;
+	return first ? &p->cpu[first - 1] : NULL;
 }
 
 /* A cgroup has an instance for each CPU; the first one represents all. */
 static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance *i)
 {
-	char key[16];
-	uint32_t first;
+	uint32_t first = i->number != PM_NONE ? first_of(p, OF_CGROUP, i->number) : 0;
 
-	return i->number != PM_NONE && names_get(&p->cgroups, cgroup_key(i->number, key), &first) ? first : i->id;
+	return first ? first : i->id;
 }
 
 /* Whether a PMU counts more than the node of the CPU that reads it. On x86 the kernel lets one CPU of a package read

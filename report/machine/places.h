@@ -14,14 +14,13 @@ struct places {
 	const struct pm_model *model; /* borrowed */
 	struct pm_cpu *cpu;           /* owned, ascending by number: the topology with old knowledge merged in */
 	uint32_t n;
-	uint32_t *by_package, *by_node; /* owned: places in cpu[] by these numbers */
 	struct place_label {
 		uint32_t instance;
-		char *text;   /* owned; shown instead of its name, or NULL */
-	} * label;            /* owned; by the instance's slot, which others may have had before */
-	uint32_t *of_number;  /* owned; by the number of a task: its first instance; 0: none */
-	struct names cgroups; /* by number: the first instance */
-	unsigned char *kind;  /* owned; by counter id: pm_kind of all instances that it ever had; PM_KINDS: none */
+		char *text;  /* owned; shown instead of its name, or NULL */
+	} * label;           /* owned; by the instance's slot, which others may have had before */
+	uint32_t *of_number; /* owned; by the number of a task: its first instance; 0: none */
+	struct names firsts; /* of a cgroup "c7" the first instance; of "p1", "n0" the place of the first CPU, + 1 */
+	unsigned char *kind; /* owned; by counter id: pm_kind of all instances that it ever had; PM_KINDS: none */
 	uint32_t n_labels, n_numbers, n_kinds;
 	/* How many of the model's first instances and groups were seen, and the id of the last. */
 	uint32_t n_seen, last_seen, groups_seen, last_group;
