@@ -25,7 +25,6 @@
 #include "common/memory.h"
 #include "common/sandbox.h"
 #include "common/table.h"
-#include "report/input/follow.h"
 #include "report/input/input.h"
 #include "report/metric/vendor_files.h"
 #include "report/pipeline/pipeline.h"

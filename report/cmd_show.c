@@ -19,7 +19,6 @@
 #include "report/export/exporter.h"
 #include "report/incident/incident.h"
 #include "report/info/info.h"
-#include "report/input/follow.h"
 #include "report/input/input.h"
 #include "report/input/outfile.h"
 #include "report/machine/decode.h"

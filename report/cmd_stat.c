@@ -13,7 +13,6 @@
 #include "common/options_table.h"
 #include "common/parse.h"
 #include "report/cmd.h"
-#include "report/input/follow.h"
 #include "report/input/input.h"
 #include "report/metric/vendor_files.h"
 #include "report/pipeline/options_read.h"

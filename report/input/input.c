@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,6 +110,40 @@ bool input_being_written(const char *path)
 		locked = errno == EWOULDBLOCK;
 	close(fd);
 	return locked;
+}
+
+#define LOOK_MS 200 /* not every file system reports changes (NFS, FUSE) */
+
+void follow_init(struct follow *f, const char *path)
+{
+	*f = (struct follow){ .path = path, .watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
+	if (f->watch >= 0)
+		inotify_add_watch(f->watch, path, IN_MODIFY | IN_CLOSE_WRITE);
+}
+
+void follow_release(struct follow *f)
+{
+	if (f->watch >= 0)
+		close(f->watch);
+	f->watch = -1;
+}
+
+int follow_wait(void *follow)
+{
+	struct follow *f = follow;
+	struct pollfd p = { .fd = f->watch, .events = POLLIN };
+	char events[4096];
+
+	if (f->last_look)
+		return 1;
+	if (!input_being_written(f->path)) {
+		f->last_look = true;
+		return 0;
+	}
+	if (poll(&p, f->watch >= 0, LOOK_MS) > 0)
+		while (read(f->watch, events, sizeof(events)) > 0)
+			;
+	return 0;
 }
 
 static bool has_suffix(const char *path, const char *suffix)

@@ -31,5 +31,18 @@ int input_bytes(struct pm_input *in, const char *path, struct error *e);
 /* Whether a recorder is writing the file now, by its lock. */
 bool input_being_written(const char *path);
 
+/* Waiting for more of such a file. */
+struct follow {
+	const char *path;
+	int watch;      /* inotify descriptor; -1: none, so it polls */
+	bool last_look; /* the recorder has ended, but its last bytes are not read yet */
+};
+
+/* Watches the file from now on; the path is borrowed. */
+void follow_init(struct follow *f, const char *path);
+void follow_release(struct follow *f);
+/* 0 when there may be more, 1 when nobody writes any more. For pipeline_config.wait. */
+int follow_wait(void *follow);
+
 /* Whether `path` names an archive of Performance Co-Pilot, whose own pmrep is another program. */
 bool input_is_pcp(const char *path);

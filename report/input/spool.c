@@ -42,11 +42,6 @@ int spool_temporary(struct error *e)
 	return fd < 0 ? -e->number : fd;
 }
 
-int spool_temporary_path(int fd, char path[static 32])
-{
-	return snprintf(path, 32, "/proc/self/fd/%d", fd) < 32 ? 0 : -ENAMETOOLONG;
-}
-
 /* ---- copies ---- */
 
 static int copy(struct spool *s, struct pm_input *in, struct error *e)
@@ -96,7 +91,6 @@ static bool is_steady(struct spool *s, const char *path, enum spool_need need)
 
 int spool_open(struct spool *s, const char *path, enum spool_need need, struct error *e)
 {
-	char place[32];
 	struct pm_input in;
 	int err;
 
@@ -114,9 +108,7 @@ int spool_open(struct spool *s, const char *path, enum spool_need need, struct e
 	if (in.close)
 		in.close(in.ctx);
 	if (!err)
-		err = spool_temporary_path(s->fd, place);
-	if (!err)
-		s->path = memory_text(place);
+		s->path = memory_format("/proc/self/fd/%d", s->fd);
 	return err;
 }
 

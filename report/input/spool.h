@@ -29,5 +29,3 @@ void spool_close(struct spool *s);
 
 /* A file without a name in $TMPDIR (/tmp), which is gone when it is closed. A descriptor or -errno. */
 int spool_temporary(struct error *e);
-/* A path for input_open() that reads it from the start. */
-int spool_temporary_path(int fd, char path[static 32]);

@@ -30,20 +30,14 @@ enum status_quality {
 static inline const char *status_word(uint16_t reason, enum status_quality quality, char buf[static 16])
 {
 	static const char *const there[] = { "ok", "partial", "doubtful", "estimate", "not-finite" };
+	static const char *const ours[] = { "reset", "not-aggregated", "wrap-ambiguous", "tsc-unstable",
+					    "standing-still" };
 	const char *word;
 
 	if (!reason)
 		return there[quality];
-	if (reason == REPORT_RESET)
-		return "reset";
-	if (reason == REPORT_LEVEL)
-		return "not-aggregated";
-	if (reason == REPORT_WRAP)
-		return "wrap-ambiguous";
-	if (reason == REPORT_TSC)
-		return "tsc-unstable";
-	if (reason == REPORT_STILL)
-		return "standing-still";
+	if (reason >= REPORT_RESET && reason <= REPORT_STILL)
+		return ours[reason - REPORT_RESET];
 	if (reason == REPORT_UNREACHABLE)
 		return pm_reason_name(PM_REASON_OFFLINE, buf);
 	word = value_reason_name(reason);

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "report/input/follow.h"
 #include "report/input/gzip.h"
 #include "report/input/input.h"
 #include "report/input/outfile.h"
