@@ -158,8 +158,8 @@ void cbor_map(struct cbor *c, struct cbor_map *m);
 void cbor_body(struct cbor *c, struct cbor_map *m);
 bool cbor_next(struct cbor *c, struct cbor_map *m);
 
-/* These allocate, as common/memory.h does; the caller releases the result, also after a failure. `depth`: nesting levels that are still
- * allowed. What struct pm_value cannot hold (tags, null, undefined, maps with other keys, and what has these inside)
- * fails, but is dropped from maps. */
+/* These allocate, as common/memory.h does; the caller releases the result, also after a failure. `depth`: nesting
+ * levels that are still allowed. What struct pm_value cannot hold (tags, null, undefined, maps with other keys, and
+ * what has these inside) fails, but is dropped from maps. */
 void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth);
 void cbor_value_map(struct cbor *c, struct pm_map *m, unsigned depth);

@@ -20,5 +20,6 @@ int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct
 int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);
 extern const unsigned char pm_dictionary[], pm_dictionary_end[];
 /* Appends the `raw_len` bytes of the frame. The input must be one frame that declares this size; callers first
- * compare raw_len with format/limits.h, which bounds the memory. 0, or -EBADMSG with `out` unchanged; without memory the program ends. */
+ * compare raw_len with format/limits.h, which bounds the memory. 0, or -EBADMSG with `out` unchanged; without
+ * memory the program ends. */
 int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);

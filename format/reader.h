@@ -3,9 +3,9 @@
  *
  *   pm_reader_open_* -> pm_reader_next ... -> pm_reader_close
  *
- * The reader never trusts a byte before verifying its checksum, never allocates beyond format/limits.h (without memory
- * the program ends, see common/memory.h), and never takes differences across damage: after damage it continues at the
- * next key chunk and reports what is lost.
+ * The reader never trusts a byte before verifying its checksum, never allocates beyond format/limits.h (without
+ * memory the program ends, see common/memory.h), and never takes differences across damage: after damage it
+ * continues at the next key chunk and reports what is lost.
  */
 #pragma once
 

@@ -2162,7 +2162,7 @@ static int run(void *input, const struct options_common *common)
 	struct outfile out = { .fd = -1 };
 	SCOPED(buf_release) struct buf size = BUF_INIT;
 	struct error e = { 0 };
-	int err, status = EXIT_GOOD;
+	int err, judged, status = EXIT_GOOD;
 
 	/* Open the output first: reading takes long, and a refusal should not. */
 	err = outfile_open(&out, h->copy.output, h->copy.overwrite | OUTFILE_PRIVATE, h->copy.files.path, n, &e);
@@ -2171,10 +2171,13 @@ static int run(void *input, const struct options_common *common)
 		err = spool_open(&source[i], h->copy.files.path[i], SPOOL_TWICE, &e);
 		if (!err)
 			err = collect(&recording[i], h, &source[i], &e);
-		if (err || cmd_judge(&recording[i].result, source[i].name, false) == EXIT_GOOD)
+		if (err)
 			continue;
-		cmd_complain_lines(spec.name, source[i].name, &recording[i].result.notes);
-		status = EXIT_DAMAGED;
+		judged = cmd_judge(&recording[i].result, source[i].name, false);
+		/* That a recording has no end yet while it is written is no news. */
+		if (judged != EXIT_GOOD || !recording[i].result.cut_only)
+			cmd_complain_lines(spec.name, source[i].name, &recording[i].result.notes);
+		status = judged != EXIT_GOOD ? judged : status;
 	}
 	if (!err && n == 2)
 		find_verdicts(&page, source, &h->config.selection);

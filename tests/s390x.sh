@@ -52,7 +52,7 @@ sources() {
 s390x-linux-gnu-gcc -std=gnu17 -O1 -D_GNU_SOURCE \
 	-DPM_DICTIONARY="\"$source/format/dictionary.bin\"" -I"$source" -I"$source/tests/unit" -I"$work/root/usr/include" -Wall -Wextra \
 	-Wno-unused-parameter -Wno-missing-field-initializers \
-	"$source"/common/{buf,cpulist,error,names,parse,utf8}.c $(sources format) "$source"/tests/unit/lib/{sample,churn}.c \
+	"$source"/common/{buf,cpulist,error,memory,names,parse,utf8}.c $(sources format) "$source"/tests/unit/lib/{sample,churn}.c \
 	"$source/tests/unit/tools/sample_tool.c" -o "$work/sample_tool" -L"$lib" -l:libzstd.a -lm -lpthread -static
 
 foreign() {

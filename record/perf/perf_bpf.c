@@ -27,8 +27,8 @@
 /* ---- assembling programs ---- */
 
 /* Each code_...() appends one instruction, or a few that belong together. R0 has the result of a call, R1 to R5 its
- * arguments, which it destroys; R6 to R9 survive; FP is the end of 512 bytes of stack. A program that finds nothing to
- * do ends at once, so there are few jumps. */
+ * arguments, which it destroys; R6 to R9 survive; FP is the end of 512 bytes of stack. A program that finds nothing
+ * to do ends at once, so there are few jumps. */
 
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };
 

@@ -1,7 +1,7 @@
 /*
- * perf events that BPF programs count (-b, --bpf-counters, the modifier b). Three ways: around the runs of other BPF
- * programs, through leaders that many share, and for cgroups. They differ in what they hold and how they are read; the
- * result is counts with enabled and running times, as for other events.
+ * perf events that BPF programs count (-b, --bpf-counters, the modifier b). Three ways: around the runs of other
+ * BPF programs, through leaders that many share, and for cgroups. They differ in what they hold and how they are
+ * read; the result is counts with enabled and running times, as for other events.
  */
 #pragma once
 

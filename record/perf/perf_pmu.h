@@ -44,7 +44,8 @@ struct event_view perf_view(const struct perf_pmus *p, const struct root *root);
 const struct pmu_class *perf_class(const struct event_pmu *pmu);
 /* The first PMU of the class; NULL: the machine has none. */
 const struct event_pmu *perf_class_first(const struct perf_pmus *p, const struct pmu_class *c);
-/* Records where NVIDIA's PCI ports are, and notes hardware without a driver, and PMUs that this kernel does not name. */
+/* Records where NVIDIA's PCI ports are, and notes hardware without a driver, and PMUs that this kernel does not
+ * name. */
 void perf_classes_note(const struct perf_pmus *p, struct plan *plan);
 /* Says what measures memory bandwidth here, or what prevents it. */
 void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out);

@@ -859,9 +859,9 @@ static void perf_rows_revive(struct perf_source *s, struct plan *p)
 /* ---- what is followed instead of CPUs: the command, or the processes and threads of -p and -t ---- */
 
 /* --per-thread: tasks that start and end while recording. The kernel writes a record of each into buffers that this
- * reads. A new task gets its events at once, and a place in the recording a little later, together with others. What
- * a task did before its events were open, some microseconds, is not counted; `n_missed` counts tasks that had ended by
- * then. */
+ * reads. A new task gets its events at once, and a place in the recording a little later, together with others.
+ * What a task did before its events were open, some microseconds, is not counted; `n_missed` counts tasks that had
+ * ended by then. */
 
 #define DATA_PAGES 8 /* a power of two; 32 bytes per record */
 

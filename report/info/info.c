@@ -235,6 +235,7 @@ static void end_part(struct report *p)
 {
 	struct info_part *part = &p->part;
 
+	memory_whole(&part->remarks);
 	if (part->title)
 		p->take(p->ctx, part);
 	for (size_t i = 0; i < part->n_rows; i++)

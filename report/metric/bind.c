@@ -1,6 +1,6 @@
-/* What a name in a formula can mean in a recording (counters in their many spellings, events by what they count, events
- * of PMU classes, fields of registers, literals); and definitions of metrics, and counters as metrics, tied to what
- * feeds them there. */
+/* What a name in a formula can mean in a recording (counters in their many spellings, events by what they count,
+ * events of PMU classes, fields of registers, literals); and definitions of metrics, and counters as metrics, tied
+ * to what feeds them there. */
 #include "report/metric/bind.h"
 
 #include <ctype.h>

@@ -1363,8 +1363,8 @@ static void note_lost(struct stat_sheet *s)
 
 /* ---- behind the '#' ---- */
 
-/* What `perf stat` prints after the '#' of an event's line: the metric of each event, its words, and the limits of its
- * colors. */
+/* What `perf stat` prints after the '#' of an event's line: the metric of each event, its words, and the limits of
+ * its colors. */
 enum shadow_level { SHADOW_PLAIN, SHADOW_GOOD, SHADOW_LESS_GOOD, SHADOW_NEARLY_BAD, SHADOW_BAD };
 
 struct shadow {

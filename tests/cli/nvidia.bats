@@ -168,30 +168,6 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 	[ "$(sed -n '/^0005:c0/,/^0006/p' got | grep -c nvidia_pcie_pmu_36_rc_4)" = 1 ]
 }
 
-@test "a driver that the processor wants is named" {
-	rm -r root/sys/bus/event_source/devices/nvidia_*
-	run pmrec doctor --root "$PWD/root"
-	[[ $output != *"should have it"* ]]
-	for file in root/sys/devices/system/cpu/cpu*/regs/identification/midr_el1; do
-		echo 0x000000004e0f0100 >"$file"
-	done
-	run pmrec doctor --root "$PWD/root"
-	[[ $output == *"the processor should have it"*"modprobe nvidia_cspmu"* ]]
-	[[ $output == *"modprobe nvidia_t410_c2c_pmu (kernel option CONFIG_NVIDIA_TEGRA410_C2C_PMU)"* ]]
-	[ "$(grep -c "^perf: .*should have it" <<<"$output")" = 3 ]
-	# Neoverse V2 is the core of others, too: with what NVIDIA calls the chip it is Grace.
-	for file in root/sys/devices/system/cpu/cpu*/regs/identification/midr_el1; do
-		echo 0x00000000410fd4f0 >"$file"
-	done
-	run pmrec doctor --root "$PWD/root"
-	[[ $output != *"should have it"* ]]
-	mkdir -p root/sys/devices/soc0
-	echo jep106:036b:0241 >root/sys/devices/soc0/soc_id
-	run pmrec doctor --root "$PWD/root"
-	[[ $output == *"Grace "*"the processor should have it"*"modprobe nvidia_cspmu"* ]]
-	[[ $output != *t410* ]]
-}
-
 @test "stat computes what show does" {
 	run -0 python3 "$PM_SOURCE/tests/cli/nvidia_stat.py" "$PM_SOURCE"/samples/{tegra410,tegra410-pair,grace}.pmr
 }
