@@ -17,7 +17,6 @@
 #include "record/host/privileges.h"
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
-#include "record/perf/perf_tool.h"
 #include "record/perf/pfm.h"
 #include "record/plan/add.h"
 
@@ -342,22 +341,19 @@ static int read_free_running(struct perf_source *s, struct plan *p, struct error
 	return err;
 }
 
-struct reading {
-	struct perf_source *s;
-	struct plan *p;
-};
-
-/* An unusual PMU must not keep anything else from being recorded. */
-static int add_default(void *arg, const struct event_pmu *pmu, const char *text, struct error *e)
+/* The default events of a PMU that has a class. An unusual PMU must not keep anything else from being recorded. */
+static int read_class(struct perf_source *s, struct plan *p, const struct event_pmu *pmu, struct error *e)
 {
-	struct reading *r = arg;
-	int err = read_text(r->s, r->p, text, e);
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	int err;
 
+	perf_class_defaults(&s->pmus, p->root, pmu, &text);
+	err = text.len ? read_text(s, p, buf_str(&text), e) : 0;
 	if (err != -EINVAL && err != -ENOENT)
 		return err;
 	event_error_plain(e);
 	perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
-	plan_refused(r->p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_TEXT, e->text));
+	plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_TEXT, e->text));
 	*e = (struct error){ 0 };
 	return 0;
 }
@@ -413,8 +409,8 @@ static int read_defaults(struct perf_source *s, struct plan *p, bool beside, str
 	if (!p->options->output.fd && !beside) {
 		if (!err)
 			err = read_free_running(s, p, e);
-		if (!err && p->options->target != TARGET_TASKS)
-			err = perf_classes_defaults(&s->pmus, p->root, add_default, &(struct reading){ s, p }, e);
+		for (size_t i = 0; i < s->pmus.n && !err && p->options->target != TARGET_TASKS; i++)
+			err = read_class(s, p, &s->pmus.pmu[i], e);
 	}
 	grow_events(s, first, beside);
 	return err;
@@ -1115,6 +1111,77 @@ static void release(struct metrics *m)
 	free(m->set);
 }
 
+/* ---- what formulas ask of the machine ---- */
+
+static bool same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_kind kind)
+{
+	return kind != PM_CPU && a->package == b->package &&
+	       (kind == PM_PACKAGE ||
+		(a->die == b->die && (kind == PM_DIE || (a->cluster == b->cluster && a->core == b->core))));
+}
+
+/* The number of places of that kind with an online CPU: the first CPU of each counts. */
+static uint64_t count_places(const struct pm_topology *t, enum pm_kind kind)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		bool first = t->cpu[i].online;
+
+		for (uint32_t k = 0; k < i && first; k++)
+			first = !t->cpu[k].online || !same_place(&t->cpu[k], &t->cpu[i], kind);
+		n += first;
+	}
+	return n;
+}
+
+/* Whether each core is counted with all its threads or not at all. */
+static bool core_wide(const struct plan *p)
+{
+	const struct pm_topology *t = &p->model->topology;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		for (uint32_t k = 0; k < t->n; k++)
+			if (t->cpu[i].online && t->cpu[k].online && same_place(&t->cpu[i], &t->cpu[k], PM_CORE) &&
+			    plan_wants_cpu(p, t->cpu[i].cpu) && !plan_wants_cpu(p, t->cpu[k].cpu))
+				return false;
+	return true;
+}
+
+static bool smt_on(const struct plan *p)
+{
+	const struct pm_topology *t = &p->model->topology;
+	uint64_t active;
+
+	if (!root_u64(p->root, &active, "/sys/devices/system/cpu/smt/active"))
+		return active;
+	return count_places(t, PM_CORE) < count_places(t, PM_CPU);
+}
+
+/* Literals that stay the same for the whole recording; false: this one does not, or is unknown here. Whoever switches
+ * the threads of cores meanwhile loses the metrics that then need other events, but nobody pays for both ways of
+ * computing them. */
+static bool literal(void *ctx, const char *name, double *v)
+{
+	const struct plan *p = ((const struct metrics *)ctx)->p;
+	const struct pm_topology *t = &p->model->topology;
+
+	if (!strcmp(name, "has_pmem"))
+		*v = root_exists(p->root, "/sys/firmware/acpi/tables/NFIT");
+	else if (!strcmp(name, "num_packages"))
+		*v = (double)count_places(t, PM_PACKAGE);
+	else if (!strcmp(name, "num_dies"))
+		*v = (double)count_places(t, PM_DIE);
+	else if (!strcmp(name, "smt_on"))
+		*v = smt_on(p);
+	else if (!strcmp(name, "core_wide"))
+		*v = !smt_on(p) || (p->options->target == TARGET_SYSTEM && core_wide(p));
+	else
+		return false;
+	/* The reader of a recording may undo what -C leaves out. */
+	return *v != 0 || strcmp(name, "core_wide") != 0;
+}
+
 /* ---- which events ---- */
 
 /* Whether another source records that counter, such as "stat.user". */
@@ -1171,19 +1238,6 @@ static bool asks_first(const struct expr_input *in, size_t n, const char *name)
 		if (in[i].aspect == EXPR_HAS_EVENT && !strcmp(in[i].name, name))
 			return true;
 	return false;
-}
-
-/* Literals that stay the same for the whole recording; whoever switches the threads of cores meanwhile loses the
- * metrics that then need other events, but nobody pays for both ways of computing them. */
-static bool literal(void *ctx, const char *name, double *v)
-{
-	const struct metrics *m = ctx;
-	uint64_t value;
-
-	if (!perf_tool_literal(m->p, name, &value))
-		return false;
-	*v = (double)value;
-	return true;
 }
 
 static int want_formula(struct metrics *m, struct picked *one, const char *text, struct error *e)

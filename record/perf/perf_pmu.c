@@ -1226,32 +1226,21 @@ static bool has_all(const struct perf_pmus *p, const struct event_pmu *pmu, cons
 	return true;
 }
 
-int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
-			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
-			  void *arg, struct error *e)
+void perf_class_defaults(struct perf_pmus *p, const struct root *root, const struct event_pmu *pmu, struct buf *out)
 {
-	int err = 0;
+	const struct pmu_class *c = perf_class(pmu);
+	const char *bundles = c ? c->defaults : NULL;
 
-	for (size_t i = 0; i < p->n && !err; i++) {
-		const struct event_pmu *pmu = &p->pmu[i];
-		const struct pmu_class *c = perf_class(pmu);
-		const char *bundles = c ? c->defaults : NULL;
-		SCOPED(buf_release) struct buf text = BUF_INIT;
-
-		/* A mask has one CPU of each socket. */
-		if (c && has_instead(p, c))
-			bundles = pmu->cpus && strpbrk(pmu->cpus, ",-") ? c->sockets : NULL;
-		if (!bundles)
-			continue;
-		if (!has_all(p, pmu, bundles))
-			perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
-		perf_class_probe(p, pmu, root);
-		perf_class_groups(pmu, bundles, pmu->name, &text);
-		memory_whole(&text);
-		if (text.len)
-			err = add(arg, pmu, buf_str(&text), e);
-	}
-	return err;
+	/* A mask has one CPU of each socket. */
+	if (c && has_instead(p, c))
+		bundles = pmu->cpus && strpbrk(pmu->cpus, ",-") ? c->sockets : NULL;
+	if (!bundles)
+		return;
+	if (!has_all(p, pmu, bundles))
+		perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
+	perf_class_probe(p, pmu, root);
+	perf_class_groups(pmu, bundles, pmu->name, out);
+	memory_whole(out);
 }
 
 /* Whether firmware devices whose names begin with a text are on a bus of sysfs. */

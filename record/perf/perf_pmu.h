@@ -55,10 +55,8 @@ void perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const st
 void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason);
 /* Records with the PMUs what was refused. */
 void perf_classes_record(const struct perf_pmus *p, struct pm_model *m);
-/* Adds the default events of all PMUs with a class; `add` takes a text. 0 or -errno. */
-int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
-			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
-			  void *arg, struct error *e);
+/* Appends the text of the default events of the PMU, if it has a class, in as few groups as its counters allow. */
+void perf_class_defaults(struct perf_pmus *p, const struct root *root, const struct event_pmu *pmu, struct buf *out);
 /* Refuses requested events that are mutually exclusive, and probes the PMUs in use. 0, or -EINVAL with the
  * rule. */
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e);

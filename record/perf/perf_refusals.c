@@ -1,56 +1,12 @@
-/* Refusals of perf_event_open(): what is wrong with a filter, and what would cure an errno. */
-#include <ctype.h>
+/* What would cure an errno of perf_event_open(). */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "record/host/perf_open.h"
 #include "record/host/privileges.h"
-#include "record/perf/perf_source.h"
 #include "record/plan/plan.h"
-
-/* Appends the tracepoint's own fields: "\tfield:pid_t prev_pid;\toffset:24;..." has the name as its last word before
- * the semicolon, without an array's length. */
-static void add_fields(const char *format, struct buf *names)
-{
-	for (const char *at = format; (at = strstr(at, "field:"));) {
-		const char *end = at + strcspn(at, ";"), *to = end, *name;
-
-		for (const char *c = at; c < end && to == end; c++)
-			if (*c == '[' && c[-1] != ' ')
-				to = c;
-		name = to;
-		while (name > at && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
-			name--;
-		at = end;
-		if (to > name && strncmp(name, "common_", 7))
-			buf_printf(names, "%s%.*s", names->len ? ", " : "", (int)(to - name), name);
-	}
-}
-
-int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number, struct error *e)
-{
-	static const char *const places[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events" };
-	SCOPED(buf_release) struct buf format = BUF_INIT, names = BUF_INIT;
-	const char *colon = strchr(event, ':');
-	ssize_t size = -ENOENT;
-
-	for (size_t i = 0; colon && i < sizeof(places) / sizeof(places[0]) && size < 0; i++)
-		size = root_read(root, &format, 1 << 16, "%s/%.*s/%.*s/format", places[i], (int)(colon - event),
-				 event, (int)strcspn(colon + 1, "/:"), colon + 1);
-	if (number == EPERM || number == EACCES || size < 0)
-		return error_sys(e, number, "--filter '%.100s' of %.100s", filter, event);
-	add_fields(buf_str(&format), &names);
-	return error_set(e, number,
-			 "--filter '%.60s' of %.60s: the kernel does not understand it; write FIELD OPERATOR VALUE, "
-			 "joined by && and ||, with the fields %.180s",
-			 filter, event, buf_str(&names));
-}
-
-/* What would cure an errno of perf_event_open(). */
 
 /* Is one of the tasks somebody else's? The kernel then asks for more than perf_event_paranoid says. */
 static bool is_foreign(const struct plan *p, const char *ids)

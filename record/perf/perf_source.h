@@ -75,10 +75,6 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 /* Puts the slots first, if they have shares, and these after them. How many stay together when the group is taken
  * apart. */
 uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
-/* Explains what is wrong with the filter of the tracepoint SYSTEM:NAME; `number` is the kernel's positive errno.
- * Returns -number. */
-int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number, struct error *e);
-
 /* Opens the cgroups of -G and --for-each-cgroup, and gives them to the events; end[i]: how many events the texts of
  * -e up to the i-th have brought. */
 int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, struct error *e);

@@ -13,89 +13,11 @@
 #include "record/host/clocks.h"
 #include "record/host/taskstats.h"
 
-/* What formulas ask of the machine. */
-
-/* The number of places of that kind with an online CPU: the first CPU of each counts. */
-static uint64_t count(const struct pm_topology *t, bool (*same)(const struct pm_cpu *a, const struct pm_cpu *b))
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < t->n; i++) {
-		bool first = t->cpu[i].online;
-
-		for (uint32_t k = 0; k < i && first; k++)
-			first = !t->cpu[k].online || !same(&t->cpu[k], &t->cpu[i]);
-		n += first;
-	}
-	return n;
-}
-
-static bool same_package(const struct pm_cpu *a, const struct pm_cpu *b)
-{
-	return a->package == b->package;
-}
-
-static bool same_die(const struct pm_cpu *a, const struct pm_cpu *b)
-{
-	return same_package(a, b) && a->die == b->die;
-}
-
-static bool same_core(const struct pm_cpu *a, const struct pm_cpu *b)
-{
-	return same_die(a, b) && a->cluster == b->cluster && a->core == b->core;
-}
-
-static bool no_two(const struct pm_cpu *a, const struct pm_cpu *b)
-{
-	return false;
-}
-
-/* Whether each core is counted with all its threads or not at all. */
-static bool core_wide(const struct plan *p)
-{
-	const struct pm_topology *t = &p->model->topology;
-
-	for (uint32_t i = 0; i < t->n; i++)
-		for (uint32_t k = 0; k < t->n; k++)
-			if (t->cpu[i].online && t->cpu[k].online && same_core(&t->cpu[i], &t->cpu[k]) &&
-			    plan_wants_cpu(p, t->cpu[i].cpu) && !plan_wants_cpu(p, t->cpu[k].cpu))
-				return false;
-	return true;
-}
-
-static bool smt_on(const struct plan *p)
-{
-	const struct pm_topology *t = &p->model->topology;
-	uint64_t active;
-
-	if (!root_u64(p->root, &active, "/sys/devices/system/cpu/smt/active"))
-		return active;
-	return count(t, same_core) < count(t, no_two);
-}
-
-bool perf_tool_literal(const struct plan *p, const char *name, uint64_t *value)
-{
-	const struct pm_topology *t = &p->model->topology;
-
-	if (!strcmp(name, "has_pmem"))
-		*value = root_exists(p->root, "/sys/firmware/acpi/tables/NFIT");
-	else if (!strcmp(name, "num_packages"))
-		*value = count(t, same_package);
-	else if (!strcmp(name, "num_dies"))
-		*value = count(t, same_die);
-	else if (!strcmp(name, "smt_on"))
-		*value = smt_on(p);
-	else if (!strcmp(name, "core_wide"))
-		*value = !smt_on(p) || (p->options->target == TARGET_SYSTEM && core_wide(p));
-	else
-		return false;
-	/* The reader of a recording may undo what -C leaves out. */
-	return *value || strcmp(name, "core_wide") != 0;
-}
-
 /* ---- texts of /proc ---- */
 
-bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2])
+/* User and system time in the text of /proc/PID/stat, in ticks; with `children`, those of ended children, too. False
+ * for any other text. */
+static bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2])
 {
 	enum { USER = 14, SYSTEM, CHILDREN_USER, CHILDREN_SYSTEM, FIELDS };
 	uint64_t v[FIELDS];
@@ -107,7 +29,8 @@ bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2])
 	return true;
 }
 
-bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2])
+/* The same for a CPU in /proc/stat. False if it has no line. */
+static bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2])
 {
 	uint64_t user, nice, system;
 	unsigned number;

@@ -18,11 +18,3 @@ void perf_tool_threads(struct perf_source *s, struct plan *p);
 /* p->child is a new process, and the tasks of the old one are gone. */
 void perf_tool_restart(struct perf_tool *t, const struct plan *p);
 void perf_tool_release(struct perf_tool *t);
-
-/* User and system time in the text of /proc/PID/stat, in ticks; with `children`, those of ended children, too. False
- * for any other text. */
-bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2]);
-/* The same for a CPU in /proc/stat. False if it has no line. */
-bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2]);
-/* A literal of formulas that stays the same for the whole recording; false: it does not, or is unknown here. */
-bool perf_tool_literal(const struct plan *p, const char *name, uint64_t *value);

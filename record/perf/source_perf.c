@@ -2,6 +2,7 @@
  * order, and then one column group for each kernel group: its events times the CPUs or tasks that it is opened on. */
 #include "record/perf/source_perf.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -233,6 +234,47 @@ static void mark_user_only(struct event *ev)
 		free(shown);
 	}
 	event_set_mods(ev, ev->mods | EVENT_MOD_USER);
+}
+
+/* Appends the tracepoint's own fields: "\tfield:pid_t prev_pid;\toffset:24;..." has the name as its last word before
+ * the semicolon, without an array's length. */
+static void add_fields(const char *format, struct buf *names)
+{
+	for (const char *at = format; (at = strstr(at, "field:"));) {
+		const char *end = at + strcspn(at, ";"), *to = end, *name;
+
+		for (const char *c = at; c < end && to == end; c++)
+			if (*c == '[' && c[-1] != ' ')
+				to = c;
+		name = to;
+		while (name > at && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+			name--;
+		at = end;
+		if (to > name && strncmp(name, "common_", 7))
+			buf_printf(names, "%s%.*s", names->len ? ", " : "", (int)(to - name), name);
+	}
+}
+
+/* Explains what is wrong with the filter of the tracepoint SYSTEM:NAME; `number` is the kernel's positive errno.
+ * Returns -number. */
+static int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number,
+			      struct error *e)
+{
+	static const char *const places[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events" };
+	SCOPED(buf_release) struct buf format = BUF_INIT, names = BUF_INIT;
+	const char *colon = strchr(event, ':');
+	ssize_t size = -ENOENT;
+
+	for (size_t i = 0; colon && i < sizeof(places) / sizeof(places[0]) && size < 0; i++)
+		size = root_read(root, &format, 1 << 16, "%s/%.*s/%.*s/format", places[i], (int)(colon - event),
+				 event, (int)strcspn(colon + 1, "/:"), colon + 1);
+	if (number == EPERM || number == EACCES || size < 0)
+		return error_sys(e, number, "--filter '%.100s' of %.100s", filter, event);
+	add_fields(buf_str(&format), &names);
+	return error_set(e, number,
+			 "--filter '%.60s' of %.60s: the kernel does not understand it; write FIELD OPERATOR VALUE, "
+			 "joined by && and ||, with the fields %.180s",
+			 filter, event, buf_str(&names));
 }
 
 /* Opens member k in the leader's group, or alone if that is refused. */

@@ -1,4 +1,5 @@
 /* Times of the tool's events, of tasks and CPUs that come and go: texts of /proc written by hand. */
+#include "record/perf/perf_events.c"
 #include "record/perf/source_perf.c"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
@@ -166,11 +167,12 @@ static void cpus_come_and_go(void **state)
 	end(&f);
 }
 
-static void value_is(const struct plan *p, const char *name, uint64_t want)
+static void value_is(struct plan *p, const char *name, uint64_t want)
 {
-	uint64_t got = 77;
+	struct metrics m = { .p = p };
+	double got = 77;
 
-	assert_int_equal(perf_tool_literal(p, name, &got), want != UINT64_MAX);
+	assert_int_equal(literal(&m, name, &got), want != UINT64_MAX);
 	if (want != UINT64_MAX)
 		assert_int_equal(got, want);
 }

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "record/host/clocks.h"
-#include "record/perf/perf_tool.h"
+#include "record/perf/perf_events.c"
+#include "record/perf/perf_tool.c"
 
 static void test_task_times(void **state)
 {
@@ -64,7 +64,8 @@ static void test_values(void **state)
 	} row[] = {
 		{ "num_dies", 2 }, { "num_packages", 2 }, { "smt_on", 1 }, { "core_wide", 1 }, { "has_pmem", 0 },
 	};
-	uint64_t v;
+	struct metrics m = { .p = &p };
+	double v;
 
 	for (uint32_t i = 0; i < 8; i++) {
 		all[i] = i;
@@ -74,18 +75,18 @@ static void test_values(void **state)
 	}
 	root_init(&root, "/nowhere");
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		if (!perf_tool_literal(&p, row[i].name, &v) || v != row[i].value)
-			fail_msg("%s: %llu", row[i].name, (unsigned long long)v);
+		if (!literal(&m, row[i].name, &v) || v != (double)row[i].value)
+			fail_msg("%s: %g", row[i].name, v);
 	}
-	assert_false(perf_tool_literal(&p, "num_cpus", &v));
+	assert_false(literal(&m, "num_cpus", &v));
 	/* One thread of each core: the other runs uncounted. */
 	p.cpus = (struct cpulist){ .cpu = half, .n = 4 };
 	options.cpus = "0,2,4,6";
-	assert_false(perf_tool_literal(&p, "core_wide", &v));
+	assert_false(literal(&m, "core_wide", &v));
 	/* Without second threads it does not matter. */
 	for (uint32_t i = 0; i < 8; i++)
 		cpu[i].online = i % 2 == 0;
-	assert_true(perf_tool_literal(&p, "core_wide", &v));
+	assert_true(literal(&m, "core_wide", &v));
 	root_release(&root);
 }
 
