@@ -67,14 +67,15 @@ static void notice(struct textsource *t, const struct textcursor *c, uint32_t ta
 }
 
 /* Adds what the cells of a row have counted to the totals. CPUs without a column are offline; when they come back
- * they have kept their numbers. A row that has gone counts from 0 if it comes back. */
+ * they have kept their numbers. A row that has gone counts from 0 if it comes back; `online`, a CPU that has a column
+ * (UINT32_MAX: none), tells. */
 static void take_row(struct interrupts *d, uint32_t r, uint32_t online)
 {
 	struct textsource *t = &d->text;
 	const uint32_t first = row_slot(d, r, 0);
 	uint64_t *value = &t->value[first], *before = &d->before[first], *total = t->value;
 
-	if (t->status[first + online] == PM_REASON_GONE) {
+	if (online != UINT32_MAX && t->status[first + online] == PM_REASON_GONE) {
 		memset(value, 0, t->n_cpus * sizeof(*value));
 		memset(before, 0, t->n_cpus * sizeof(*before));
 		return;
@@ -97,7 +98,7 @@ static void take_row(struct interrupts *d, uint32_t r, uint32_t online)
 static int interrupts_refresh(struct textsource *t)
 {
 	struct interrupts *d = (struct interrupts *)t;
-	uint32_t online = 0;
+	uint32_t online = UINT32_MAX;
 	int err;
 
 	d->fresh = false;

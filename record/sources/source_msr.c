@@ -344,7 +344,10 @@ static void move_places(struct registers *d, struct plan *p)
 		if (!place->unit || place->kind == PM_CPU || (c && c->online))
 			continue;
 		cpu = online_cpu(p, place);
-		if (cpu == PM_NONE || cpu == place->cpu || msr_open(d, cpu))
+		if (cpu == PM_NONE || cpu == place->cpu)
+			continue;
+		/* What is open stays so: other places read it, and it may not be possible to open it again. */
+		if ((cpu >= d->n_fds || d->fd[cpu] < 0) && msr_open(d, cpu))
 			continue;
 		place->cpu = cpu;
 		add_unit(p, place, place->unit->unit.group, place->unit->unit.instance);
