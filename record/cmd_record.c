@@ -475,6 +475,7 @@ static const struct {
 	{ SIGQUIT, ALL },
 	{ SIGCHLD, ALL },
 	{ SIGUSR1, USR1 },
+	{ SIGUSR2, OWN },
 	{ SIGALRM, PERF },
 	{ SIGABRT, PERF },
 	/* Only if sent by kill(1); that of a closed pipe is pending on the thread that wrote. */

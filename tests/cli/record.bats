@@ -233,6 +233,14 @@ snapshots() {
 	"$bin/pmrep" check x.pmr
 }
 
+@test "SIGUSR2, which other recorders have for something, ends a recording cleanly" {
+	start -o x.pmr
+	kill -USR2 "$pid"
+	finish
+	[ "$status" = 0 ]
+	"$bin/pmrep" check x.pmr
+}
+
 @test "SIGTERM is passed on; the recording ends with the command" {
 	start -o x.pmr -- sh -c 'trap "exit 9" TERM; touch ready; while :; do sleep 0.05; done'
 	await test -e ready
