@@ -451,7 +451,8 @@ bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const str
 		      zones_of(m, kind).range / 1e6 / one);
 	} else if (!strncmp(pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), "power", 5) && c->scale.text &&
 		   !parse_double(c->scale.text, &one)) {
-		/* The kernel reads it often enough, and adds up the differences. */
+		/* The kernel reads it often enough, and adds up the differences. A hypervisor's may answer 0. */
+		r->never_zero = pm_map_get(&m->header, PM_HEADER_HYPERVISOR) != NULL;
 		bound(r, one, strstr(c->name, "psys") ? platform_watts(f, m) : watts, 0);
 	} else if (!strcmp(c->name, "hwmon.energy")) {
 		bound(r, one, is_amd_energy(i) ? watts : platform_watts(f, m), 0);

@@ -94,6 +94,8 @@ CASES = {
     "tremont": (TREMONT, HIGH, 1, [4, 2], {}),
     # A hypervisor's monitor that looks once a second: nothing, then the energy of a second within 100 ms.
     "guest": (Machine(INTEL % 0x55, 2**-14, 20, hypervisor="KVMKVMKVM"), LOW, .1, [0, 200, 0, 400], {}, ["msr"]),
+    # One that answers for what it does not count.
+    "guest_zeros": (Machine(INTEL % 0xCF, 2**-14, 20, hypervisor="KVMKVMKVM"), 0, 1, [0] * 3, dict.fromkeys(range(3), "suspect"), ["msr", "perf"]),
 }
 
 

@@ -159,9 +159,11 @@ class Member:
                 if width != 64 or not self.bound.get("wide"):
                     if self.bound["turn"] and time * self.bound["rate"] >= self.bound["turn"]:
                         return "wrap-ambiguous"
-            if self.counter.name.startswith("msr.") and not self.number[j] and not self.number[k]:
-                if 12 in self.world.recording.header or "energy" in self.counter.name:
-                    return "suspect"
+            guest = 12 in self.world.recording.header
+            register = self.counter.name.startswith("msr.") and (guest or "energy" in self.counter.name)
+            power = guest and self.counter.attrs.get(11, "").startswith("power")
+            if (register or power) and not self.number[j] and not self.number[k]:
+                return "suspect"
             if self.bound:
                 if d > self.bound["rate"] * (time + self.bound["delay"]):
                     return "reset"
