@@ -6,21 +6,26 @@
 
 void text_escape(struct buf *out, const char *text, size_t len)
 {
+	size_t done = 0;
 	uint32_t code;
 
 	for (size_t i = 0, n; i < len; i += n) {
 		n = utf8_decode(text + i, len - i, &code);
+		if (n && !utf8_is_unsafe(code))
+			continue;
+		buf_add(out, text + done, i - done);
 		if (!n) {
 			buf_printf(out, "\\x%02x", (unsigned char)text[i]);
 			n = 1;
-		} else if (!utf8_is_unsafe(code)) {
-			buf_add(out, text + i, n);
 		} else if (code < 0x80) {
 			buf_printf(out, "\\x%02x", (unsigned)code);
 		} else {
 			buf_printf(out, code > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)code);
 		}
+		done = i + n;
 	}
+	if (done < len)
+		buf_add(out, text + done, len - done);
 }
 
 void text_markdown(struct buf *out, const char *text)
@@ -62,18 +67,22 @@ void text_markup(struct buf *out, const char *text)
 void text_csv(struct buf *out, const char *text, const char *separator)
 {
 	SCOPED(buf_release) struct buf safe = BUF_INIT;
-	const char *quote;
+	size_t from = out->len, len;
 
-	text_escape(&safe, text, strlen(text));
-	text = buf_str(&safe);
-	quote = strchr(text, '"') || (*separator && strstr(text, separator)) ? "\"" : "";
-	buf_addstr(out, quote);
-	for (; *text; text++) {
-		if (*text == '"')
+	text_escape(out, text, strlen(text));
+	len = out->len - from;
+	if (!len || (!memchr(out->data + from, '"', len) &&
+		     !(*separator && memmem(out->data + from, len, separator, strlen(separator)))))
+		return;
+	buf_add(&safe, out->data + from, len);
+	out->len = from;
+	buf_addch(out, '"');
+	for (const char *c = buf_str(&safe); *c; c++) {
+		if (*c == '"')
 			buf_addch(out, '"');
-		buf_addch(out, *text);
+		buf_addch(out, *c);
 	}
-	buf_addstr(out, quote);
+	buf_addch(out, '"');
 	buf_carry(out, &safe);
 }
 
