@@ -14,6 +14,7 @@
 #include "common/parse.h"
 #include "report/cmd.h"
 #include "report/input/input.h"
+#include "report/input/outfile.h"
 #include "report/metric/vendor_files.h"
 #include "report/pipeline/options_read.h"
 #include "report/stat/stat.h"

@@ -16,12 +16,12 @@
 
 #include "common/memory.h"
 #include "common/number.h"
-#include "report/numbers/statistics.h"
 #include "report/info/info.h"
 #include "report/input/input.h"
 #include "report/machine/value_out.h"
 #include "report/metric/bind.h"
 #include "report/metric/vendor_files.h"
+#include "report/numbers/statistics.h"
 #include "report/pipeline/pipeline.h"
 
 static const struct {

@@ -9,11 +9,11 @@
 
 #include "common/array.h"
 #include "common/number.h"
-#include "report/numbers/statistics.h"
 #include "common/table.h"
 #include "report/export/exporter.h"
 #include "report/machine/decode.h"
 #include "report/machine/status.h"
+#include "report/numbers/statistics.h"
 
 /* In turbostat's order. */
 enum topology_column { BY_PACKAGE, BY_DIE, BY_L3, BY_NODE, BY_MODULE, BY_CORE, BY_CPU, BY_NAME, TOPOLOGY_COLUMNS };

@@ -14,9 +14,7 @@
 #include "common/error.h"
 #include "common/metric/metric.h"
 #include "common/names.h"
-#include "common/options.h"
-#include "report/export/exporter.h"
-#include "report/input/outfile.h"
+#include "report/export/output.h"
 #include "report/pipeline/pipeline.h"
 
 enum stat_aggr {

@@ -38,7 +38,7 @@ static void put_rest(struct stat_sheet *s, uint32_t row, put_metric_fn *put_metr
 
 /* Calls put_line() for each line to be printed, in order, and put_metric(), without a line, for each metric that
  * belongs to none: after the lines of a place, or after all lines where those of an event stand together. Stops where
- * the output fails; the exporter knows. */
+ * the output fails, which keeps the error. */
 static void each_line(struct stat_sheet *s, put_line_fn *put_line, put_metric_fn *put_metric)
 {
 	bool by_row = !stat_is_by_event(s);

@@ -343,7 +343,7 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 	/usr/bin/python3 "$golden/encode.py" hostile hostile.pmr
 	found=0
 	for command in "show -s all" "show -s all --format=csv" "show -s all --format=csv --layout=wide" \
-		"show -s all --format=json" "show -s all --format=openmetrics" "stat --format=csv" "show -s all --per-task" "show -s all --per-device" "show --list" \
+		"show -s all --format=json" "show -s all --format=openmetrics" stat "show -s all --per-task" "show -s all --per-device" "show --list" \
 		"show --format=turbostat" "show -s nothing" info "info --format=json" list "list --format=json" dump "dump --format=json" \
 		"stat -x," "stat -x; -A" "stat -j" "stat -A -j" "list events" "list instances" "info --all" \
 		check "check --format=json"; do
@@ -362,7 +362,7 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 		printf '%s' "$output" | harmless || { echo "diff --format=$format"; return 1; }
 	done
 	[[ $("$bin/pmrep" diff --force --all --show=all --format=markdown hostile.pmr other.pmr | grep -c '^next') -eq 0 ]]
-	for command in "show -s all" "show -s all --layout=wide" "show -s all --per-task" "show -s all --per-cgroup" stat; do
+	for command in "show -s all" "show -s all --layout=wide" "show -s all --per-task" "show -s all --per-cgroup"; do
 		# shellcheck disable=SC2086
 		"$bin/pmrep" $command --all --format=csv hostile.pmr >>cells 2>/dev/null || true
 	done

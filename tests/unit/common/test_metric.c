@@ -8,6 +8,7 @@
 #include "common/metric/metric.h"
 #include "common/names.h"
 #include "tests/unit/lib/catalog_msr.h"
+#include "tests/unit/lib/metric_row.h"
 #include "tests/unit/lib/test.h"
 
 /* Events that `perf stat` counts by default or with -d -d -d; their names are perf's, so no catalog has them. */
@@ -275,16 +276,6 @@ static void test_tables(void **state)
 	names_release(&displays);
 }
 
-static const struct metric *find(const char *name)
-{
-	for (const struct metric_table *t = metric_tables; t->row; t++)
-		for (size_t i = 0; i < t->n; i++)
-			if (!strcmp(t->row[i].name, name))
-				return &t->row[i];
-	fail_msg("no metric %s", name);
-	return NULL;
-}
-
 /* The value of a formula for given counters; `member` replaces '*'. */
 static struct value eval(const char *text, const char *member, const struct expr_input *known, const double *v,
 			 size_t n_known)
@@ -343,18 +334,18 @@ static void test_formulas(void **state)
 	};
 	static const double counts[] = { 500, 250, 1.5e9, 1000 }; /* 500 ms in 2 s */
 
-	assert_true(EVAL(find("util")->expr, NULL, stat, seconds).v == 45);
-	assert_true(EVAL(find("util.user")->expr, NULL, stat, seconds).v == 25);
-	assert_true(EVAL(find("util.system")->expr, NULL, stat, seconds).v == 15);
-	assert_true(EVAL(find("util.iowait")->expr, NULL, stat, seconds).v == 5);
-	assert_true(EVAL(find("util.steal")->expr, NULL, stat, seconds).v == 5);
-	assert_true(EVAL(find("cpus_busy")->expr, NULL, stat, seconds).v == 0.9);
-	assert_true(EVAL(find("idle.*.residency")->expr, "c1", idle, c1).v == 75);
-	assert_true(EVAL(find("idle.*.duration")->expr, "c1", idle, c1).v == 500);
-	assert_true(EVAL(find("cpus_utilized")->expr, NULL, perf, counts).v == 0.25);
-	assert_true(EVAL(find("cycles_frequency")->expr, NULL, perf, counts).v == 3);
-	assert_true(EVAL(find("cs_per_second")->expr, NULL, perf, counts).v == 2000);
-	assert_int_equal(EVAL(find("insn_per_cycle")->expr, NULL, perf, counts).reason, VALUE_NO_INPUT);
+	assert_true(EVAL(metric_row("util")->expr, NULL, stat, seconds).v == 45);
+	assert_true(EVAL(metric_row("util.user")->expr, NULL, stat, seconds).v == 25);
+	assert_true(EVAL(metric_row("util.system")->expr, NULL, stat, seconds).v == 15);
+	assert_true(EVAL(metric_row("util.iowait")->expr, NULL, stat, seconds).v == 5);
+	assert_true(EVAL(metric_row("util.steal")->expr, NULL, stat, seconds).v == 5);
+	assert_true(EVAL(metric_row("cpus_busy")->expr, NULL, stat, seconds).v == 0.9);
+	assert_true(EVAL(metric_row("idle.*.residency")->expr, "c1", idle, c1).v == 75);
+	assert_true(EVAL(metric_row("idle.*.duration")->expr, "c1", idle, c1).v == 500);
+	assert_true(EVAL(metric_row("cpus_utilized")->expr, NULL, perf, counts).v == 0.25);
+	assert_true(EVAL(metric_row("cycles_frequency")->expr, NULL, perf, counts).v == 3);
+	assert_true(EVAL(metric_row("cs_per_second")->expr, NULL, perf, counts).v == 2000);
+	assert_int_equal(EVAL(metric_row("insn_per_cycle")->expr, NULL, perf, counts).reason, VALUE_NO_INPUT);
 }
 
 static const char vendor[] =

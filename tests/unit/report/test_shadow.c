@@ -1,16 +1,7 @@
 /* What `perf stat` prints behind the '#': whole rows, the rows of an event, and colors. */
 #include "report/stat/stat.c"
+#include "tests/unit/lib/metric_row.h"
 #include "tests/unit/lib/test.h"
-
-static const struct metric *find(const char *name)
-{
-	for (const struct metric_table *t = metric_tables; t->row; t++)
-		for (size_t i = 0; i < t->n; i++)
-			if (!strcmp(t->row[i].name, name))
-				return &t->row[i];
-	fail_msg("no metric %s", name);
-	return NULL;
-}
 
 /* Every line has its metric, in its unit; lines of one event lie side by side. */
 static void test_shadows(void **state)
@@ -18,7 +9,7 @@ static void test_shadows(void **state)
 	const struct shadow *row;
 
 	for (const struct shadow *s = shadows; s->event; s++) {
-		const struct metric *m = find(s->metric);
+		const struct metric *m = metric_row(s->metric);
 
 		assert_true(!strcmp(m->unit, "%") == (s->percent > 0));
 		assert_true(s->label && s->label[0] && s->width > s->decimals);
