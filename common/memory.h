@@ -1,7 +1,7 @@
 /*
  * Allocation that cannot fail: without memory the program ends, with one message. For what either program does before
- * anything could be lost; planning while recording may end pmrec, too. The rest of common/, format/ and what samples
- * use functions that return -ENOMEM.
+ * anything could be lost, and for whatever reads recordings; planning while recording may end pmrec, too. The rest of
+ * common/, what writes recordings and what samples use functions that return -ENOMEM.
  */
 #pragma once
 

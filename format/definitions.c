@@ -1418,6 +1418,9 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 	}
 	*parts = part[type] | (d.news ? 0 : (unsigned)PM_PART_REPEATED);
 	cbor_finish(&d.c);
+	/* What adds to the model serves writers, too, and returns it. */
+	if (d.c.err == -ENOMEM)
+		memory_ends(ENOMEM);
 	seen->rule = (enum pm_rule)d.c.rule;
 	return d.c.err;
 }

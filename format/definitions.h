@@ -39,7 +39,7 @@ void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct b
 
 /* Adds the body to the model; known definitions must be the same. `seen` counts the PMUs and probes, which have no
  * ids. Sets pm_model_parts that were touched, PM_PART_REPEATED if nothing was new. 0; -EBADMSG: breaks the rules;
- * -ENOLINK: builds on definitions that are not there; -E2BIG: beyond the limits; -ENOMEM. */
+ * -ENOLINK: builds on definitions that are not there; -E2BIG: beyond the limits. */
 struct definitions_seen {
 	uint32_t pmus, probes;
 	uint32_t copy;         /* of all definitions, by the caller's count: goes to instances and groups */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/array.h"
+#include "common/memory.h"
 #include "format/cbor.h"
 #include "format/frame.h"
 #include "format/limits.h"
@@ -144,7 +144,6 @@ int index_decode(struct index_builder *b, const void *body, size_t len)
 	struct lists l = { 0 };
 	uint64_t length = 0, offset;
 	size_t chunks = 0;
-	int err = 0;
 
 	find_lists(&c, &l);
 	if (cbor_finish(&c))
@@ -156,7 +155,7 @@ int index_decode(struct index_builder *b, const void *body, size_t len)
 	if (l.n_lengths != l.n_types || l.n_from != chunks || l.n_spans != chunks || l.n_rows != chunks)
 		return -EBADMSG;
 	offset = l.first;
-	for (size_t i = 0; i < l.n_types && !err; i++) {
+	for (size_t i = 0; i < l.n_types; i++) {
 		struct index_entry e = {
 			.offset = offset,
 			.type = l.type[i] & TYPE_MASK,
@@ -177,7 +176,7 @@ int index_decode(struct index_builder *b, const void *body, size_t len)
 		}
 		if (l.length.err || l.from.err || l.span.err || l.rows.err)
 			return -EBADMSG;
-		err = index_add(b, &e);
+		memory_done(index_add(b, &e));
 	}
-	return err;
+	return 0;
 }

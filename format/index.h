@@ -31,5 +31,5 @@ void index_release(struct index_builder *b);
 int index_add(struct index_builder *b, const struct index_entry *e);
 /* Appends the body for all entries, which must be contiguous, and removes them. */
 void index_encode(struct index_builder *b, struct buf *out);
-/* Appends the entries of a body. 0, -EBADMSG, -ENOMEM or -E2BIG. */
+/* Appends the entries of a body. 0, -EBADMSG or -E2BIG. */
 int index_decode(struct index_builder *b, const void *body, size_t len);

@@ -276,11 +276,13 @@ struct chunk_reader {
 	bool too_new;       /* nothing that follows in this recording can be read, ... */
 	bool chunk_too_new; /* nor what depends on this chunk */
 };
+
 /* What damage costs a chunk: groups without a definition; blocks whose checksums fail; groups that were in such. */
 struct chunk_loss {
 	uint32_t unknown, blocks, groups;
 	char sources[80]; /* of these groups */
 };
+
 static void group_release(struct reader_group *g)
 {
 	layout_release(&g->layout);
@@ -329,16 +331,6 @@ static void chunk_reader_jump(struct chunk_reader *r)
 	r->stage = CHUNK_NONE;
 	r->base.valid = r->last_decoded = r->chunk_too_new = false;
 	r->chain++;
-}
-
-/* Asks again which groups are wanted. */
-static void chunk_reader_select(struct chunk_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g),
-				void *ctx)
-{
-	r->wanted = wanted;
-	r->wanted_ctx = ctx;
-	for (uint32_t i = 0; i < r->groups_cap; i++)
-		r->group[i].wanted = WANTED_UNASKED;
 }
 
 /* The state of a group of the model, valid until the model grows. */
@@ -2444,7 +2436,10 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 
 void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx)
 {
-	chunk_reader_select(&r->numbers, wanted, ctx);
+	r->numbers.wanted = wanted;
+	r->numbers.wanted_ctx = ctx;
+	for (uint32_t i = 0; i < r->numbers.groups_cap; i++)
+		r->numbers.group[i].wanted = WANTED_UNASKED;
 }
 
 void pm_reader_forget(struct pm_reader *r, pm_model_needs *needs, void *ctx)

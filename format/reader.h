@@ -1,7 +1,7 @@
 /*
  * Reading a recording: item by item, in the order of the file.
  *
- *   pm_reader_open_* -> pm_reader_next ... -> pm_reader_close
+ *   pm_reader_open -> pm_reader_next ... -> pm_reader_close
  *
  * The reader never trusts a byte before verifying its checksum, never allocates beyond format/limits.h (without
  * memory the program ends, see common/memory.h), and never takes differences across damage: after damage it

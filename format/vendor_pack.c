@@ -204,8 +204,8 @@ static int read_set(const struct vendor_pack *p, struct pm_zstd *z, const struct
 	    crc32c(in, s->length) != s->crc)
 		return -EBADMSG;
 	err = s->length ? pm_zstd_decompress(z, in, s->length, s->raw, &text) : 0;
-	memory_whole(&text);
 	all = buf_str(&text);
+	memory_whole(&text);
 	list = *all == '\n' ? all : strstr(all, "\n\n");
 	if (err || !list)
 		return err;

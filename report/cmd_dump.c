@@ -589,7 +589,7 @@ static int dump_items(struct dump *d, uint64_t left, struct error *e)
 			break;
 	}
 	if (r < 0) {
-		input_failed(e, r, &item, "cannot continue reading");
+		input_failed(e, r, "cannot continue reading");
 		return cmd_fail(spec.name, e);
 	}
 	if (!r)

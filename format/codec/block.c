@@ -360,12 +360,7 @@ static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, s
 		cbor_fail(c, PM_RULE_PAIRS);
 	if (c->err || !n)
 		return;
-	status = make(ctx, (size_t)l->columns * stride);
-	if (!status) {
-		c->err = -ENOMEM;
-		return;
-	}
-	status += (size_t)l->head * stride;
+	status = make(ctx, (size_t)l->columns * stride) + (size_t)l->head * stride;
 	for (; n && !c->err; n -= 3) {
 		uint64_t valid = cbor_uint(c), missing = cbor_uint(c), reason = cbor_uint(c);
 

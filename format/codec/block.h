@@ -62,8 +62,8 @@ void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *afte
 int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
 		    uint64_t before_tick);
 /* Reads one group at the cursor into `v` (columns x stride). -ENOLINK: the bytes need a row before, and `before` is
- * NULL. `status` is made on demand: called with the cell count when the first missing value comes, gives zeroed cells
- * or NULL (no memory). 0, -EBADMSG or -ENOMEM, which the cursor keeps. */
+ * NULL. `status` is made on demand: called with the cell count when the first missing value comes, it returns zeroed
+ * cells. 0, -EBADMSG or -ENOLINK, which the cursor keeps. */
 typedef uint16_t *(*block_status_fn)(void *ctx, size_t cells);
 int block_take(struct block_cursor *b, const struct layout *l, const struct block_rows *rows, const uint64_t *before,
 	       uint64_t *v, size_t stride, block_status_fn status, void *ctx);

@@ -948,7 +948,7 @@ static int look(struct redact *r, struct pm_reader *reader, struct error *e)
 
 	while ((n = pm_reader_next(reader, &item)) != 0) {
 		if (n < 0)
-			return input_failed(e, n, &item, "cannot continue reading");
+			return input_failed(e, n, "cannot continue reading");
 		if (item.kind == PM_ITEM_MODEL)
 			grown |= !(item.parts & PM_PART_REPEATED);
 		else if (item.kind == PM_ITEM_RECORDING)

@@ -797,8 +797,8 @@ static int choose_bins(struct incident_store *s, struct pipeline_config *config,
 
 	s->per_bin = 1;
 	/* A stream has no extent, nor have some damaged files. */
-	if (r == -EIO || r == -ENOMEM)
-		return input_failed(e, r, &item, "reading");
+	if (r == -EIO)
+		return input_failed(e, r, "reading");
 	store_bins(s, BINS_LEAST);
 	if (r)
 		return 0;
@@ -816,7 +816,7 @@ static int choose_bins(struct incident_store *s, struct pipeline_config *config,
 	}
 	pm_reader_close(reader);
 	if (r < 0)
-		return input_failed(e, r, &item, "reading");
+		return input_failed(e, r, "reading");
 	if (x.snapshots > BINS_LEAST)
 		store_bins(s, x.snapshots < most ? (uint32_t)x.snapshots : most);
 	return 0;

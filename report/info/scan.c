@@ -334,7 +334,7 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 		if (!r && item.kind == PM_ITEM_CHUNK)
 			r = walk_on(s, &w);
 		if (r)
-			return input_failed(e, r, &item, path);
+			return input_failed(e, r, path);
 		if (item.kind == PM_ITEM_CHUNK)
 			pm_reader_forget(s->reader, NULL, NULL);
 	}
@@ -343,7 +343,7 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 	if (!s->chunks)
 		count_groups(s);
 	s->damage = pm_reader_damage(s->reader, &s->n_damage);
-	return r ? input_failed(e, r, &item, path) : 0;
+	return r ? input_failed(e, r, path) : 0;
 }
 
 int scan_reader(struct scan *s, struct pm_reader *reader, const char *name, unsigned flags, struct error *e)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/frame.h"
 #include "report/input/gzip.h"
 #include "common/memory.h"
 
@@ -227,7 +225,7 @@ const char *input_name(const char *path)
 static int name_error(struct error *e, int err, const char *path, const char *name)
 {
 	if (err == -EFBIG)
-		return input_failed(e, err, NULL, name);
+		return input_failed(e, err, name);
 	if (err && strncmp(e->text, path, strlen(path)))
 		error_prefix(e, "%s", name);
 	return err;
@@ -260,23 +258,19 @@ int input_bytes(struct pm_input *in, const char *path, struct error *e)
 	return name_error(e, err, path, strcmp(path, "-") ? path : "standard input");
 }
 
-int input_failed(struct error *e, int err, const struct pm_item *item, const char *what)
+int input_failed(struct error *e, int err, const char *what)
 {
 	if (err == -EFBIG)
 		return error_set(e, EFBIG, "%s: unpacks to more than %u times its size, which no recording does",
 				 what, UNPACKED_A_BYTE);
-	if (err != -ENOMEM || !item->type)
-		return error_sys(e, -err, "%s", what);
-	return error_set(e, ENOMEM, "%s: out of memory at the %s frame at byte %" PRIu64, what,
-			 pm_frame_name(item->type), item->offset);
+	return error_sys(e, -err, "%s", what);
 }
 
 int input_next_chunk(struct pm_reader *r, struct pm_item *item, const char *what, struct error *e)
 {
 	int got;
 
-	*item = (struct pm_item){ 0 };
 	while ((got = pm_reader_next(r, item)) == 1 && item->kind != PM_ITEM_CHUNK)
 		;
-	return got < 0 && got != -EAGAIN ? input_failed(e, got, item, what) : got == 1;
+	return got < 0 && got != -EAGAIN ? input_failed(e, got, what) : got == 1;
 }

@@ -17,9 +17,8 @@ int input_open(struct pm_reader **r, const char *path, bool growing, struct erro
 
 /* The same for a copy; errors begin with `name`. */
 int input_open_as(struct pm_reader **r, const char *path, const char *name, struct error *e);
-/* Sets *e for a failure `err` (-errno) of reading at `item`, which is zero before the first: `what`, and the frame if
- * memory ran out. Returns err. */
-int input_failed(struct error *e, int err, const struct pm_item *item, const char *what);
+/* Sets *e for a failure `err` (-errno) of reading: `what`, and the reason. Returns err. */
+int input_failed(struct error *e, int err, const char *what);
 /* Reads on to the next chunk: 1 with the chunk's item. 0: none follows, or not yet in a growing input. -errno with
  * the text in *e, as input_failed() makes it. */
 int input_next_chunk(struct pm_reader *r, struct pm_item *item, const char *what, struct error *e);

@@ -59,7 +59,7 @@ static int copy(struct spool *s, struct pm_input *in, struct error *e)
 		s->bytes += (uint64_t)n;
 	}
 	if (n == -EFBIG)
-		return input_failed(e, -EFBIG, NULL, s->name);
+		return input_failed(e, -EFBIG, s->name);
 	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
 		return error_set(e, -err,
 				 "%s: no space in %s for a copy, which is needed to read it more than once; TMPDIR "

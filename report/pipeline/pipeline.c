@@ -338,8 +338,6 @@ static void foresee(struct run *r)
 	SCOPED(scoped_free) struct pm_clocks *clocks = memory_new(CLOCKS_MOST, sizeof(*clocks));
 	int n = pm_reader_clocks(r->reader, clocks, CLOCKS_MOST, CLOCKS_NS);
 
-	if (n == -ENOMEM)
-		memory_ends(ENOMEM);
 	/* What cannot be read is reported at its place. */
 	for (size_t i = 0; i < r->n_lanes && n > 0; i++)
 		replay_foresee(r->lane[i].replay, clocks, (size_t)n);
@@ -406,11 +404,11 @@ static int settle(struct run *r)
 	return in_lanes(r, replay_settle);
 }
 
-static int cannot_read(struct run *r, const struct pm_item *item, int why)
+static int cannot_read(struct run *r, int why)
 {
 	int err = settle(r);
 
-	return err < 0 ? err : input_failed(r->error, why, item, "reading");
+	return err < 0 ? err : input_failed(r->error, why, "reading");
 }
 
 static int take_values(struct run *r, const struct pm_chunk *chunk)
@@ -537,7 +535,7 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 		/* Another recording of the file has a time of its own. */
 		err = pm_reader_leave(r->reader);
 		r->full = !err;
-		return err < 0 ? cannot_read(r, item, err) : 0;
+		return err < 0 ? cannot_read(r, err) : 0;
 	}
 	if (!r->n_lanes)
 		start(r);
@@ -548,7 +546,7 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 	if (err == -EBADMSG)
 		return 0;
 	if (err)
-		return cannot_read(r, item, err);
+		return cannot_read(r, err);
 	err = take_values(r, chunk);
 	return !err && laid_out ? sheets_forget(r) : err;
 }
@@ -789,7 +787,7 @@ static int read_all(struct run *r)
 		else if (got == -EAGAIN && r->config->wait)
 			err = wait_for_more(r);
 		else if (got && got != -EAGAIN)
-			err = cannot_read(r, &item, got);
+			err = cannot_read(r, got);
 		else
 			break;
 	}
