@@ -1900,6 +1900,7 @@ struct perf_bpf {
 	uint32_t *place; /* instance of each place of counts of tasks */
 	uint32_t n_places;
 	struct bpf_cgroups cgroups;
+	struct perf_group **reader; /* owned; of cgroups, by CPU: the first group there, which reads for all */
 };
 
 /* A member of a group. */
@@ -2111,7 +2112,7 @@ static void cgroup_enable(struct perf_row *row, bool on)
 {
 	struct perf_bpf *all = row_bpf(row)->all;
 
-	if (!row_bpf(row)->first)
+	if (*(uint64_t *)bpf_cells_at(&all->cgroups.state, 0) == on)
 		return;
 	for (size_t i = 0; i < all->online.n; i++)
 		bpf_program_run(all->cgroups.reader, all->online.cpu[i]);
@@ -2120,10 +2121,15 @@ static void cgroup_enable(struct perf_row *row, bool on)
 
 static void cgroup_refresh(const struct perf_row *row)
 {
-	const struct bpf_group *b = row_bpf(row);
+	const struct perf_bpf *all = row_bpf(row)->all;
+	struct perf_group **reader = &all->reader[row_cpu(row)];
 
-	if (b->first && row->cgroup == row->group->first_cgroup)
-		bpf_program_run(b->all->cgroups.reader, row_cpu(row));
+	if (row->cgroup != row->group->first_cgroup)
+		return;
+	if (!*reader || row->group->number < (*reader)->number)
+		*reader = row->group;
+	if (*reader == row->group)
+		bpf_program_run(all->cgroups.reader, row_cpu(row));
 }
 
 static void cgroup_online(struct perf_group *g, uint32_t cpu)
@@ -2261,6 +2267,7 @@ static struct perf_bpf *bpf_new(const struct perf_source *s, const struct plan *
 	if (!err)
 		err = root_cpulist(p->root, &possible, "/sys/devices/system/cpu/possible");
 	b->n_cpus = err || !possible.n ? 0 : possible.cpu[possible.n - 1] + 1;
+	b->reader = memory_new(b->n_cpus, sizeof(*b->reader));
 	for (uint32_t i = 0; i < s->n_tasks; i++)
 		b->place[i] = s->task[i].instance;
 	if (b->n_cpus)
@@ -2280,6 +2287,7 @@ void perf_bpf_release(struct perf_bpf *b)
 	bpf_tasks_release(&b->tasks);
 	bpf_cgroups_release(&b->cgroups);
 	free(b->place);
+	free(b->reader);
 	cpulist_release(&b->online);
 	free(b);
 }

@@ -33,7 +33,7 @@ struct bpf_group {
 	uint32_t target;  /* PERF_BY_PROGRAM */
 	bool opens;       /* its rows have open events of their own */
 	bool on;          /* it counts */
-	bool first;       /* its rows also update what others of the same snapshot read */
+	bool first;       /* of those that are counted in the same way */
 	char text[24];    /* for the recording: "program 12", "shared", "alone" or "cgroups" */
 	const char *name; /* of the program, or NULL; the target's */
 };

@@ -295,6 +295,37 @@ static void one_row_of_a_cpu_reads_for_all_cgroups(void **state)
 	end(&f);
 }
 
+/* On a CPU that the first group is not counted on, the next one reads; and all are switched if the first has no row. */
+static void groups_may_count_on_different_cpus(void **state)
+{
+	struct perf_group **g;
+	struct reading r;
+	struct fixture f;
+
+	begin(&f, TARGET_SYSTEM, "cs/cpu=0/,faults");
+	f.w->options.perf.each_cgroup = (char *)(uintptr_t) "a,b";
+	open_good(&f);
+	assert_int_equal(f.s->n_groups, 2);
+	g = f.s->group;
+	assert_int_equal(g[0]->n_rows, 2);
+	assert_int_equal(g[1]->n_rows, 4);
+	for (unsigned again = 0; again < 2; again++) {
+		read_row(&f, g[0]->row[0], &r);
+		assert_int_equal(runs_of("pmrec_cgroups", 0), 1);
+		read_row(&f, g[0]->row[1], &r);
+		assert_int_equal(n_runs, 0);
+		for (uint32_t i = 0; i < 4; i++) {
+			read_row(&f, g[1]->row[i], &r);
+			assert_int_equal(n_runs, i == 1);
+			assert_int_equal(runs_of("pmrec_cgroups", 1), i == 1);
+		}
+	}
+	update(&f, 0, false);
+	assert_int_equal(perf_enable(&f.w->source, false), 0);
+	assert_int_equal(*(uint64_t *)bpf_cells_at(&f.s->bpf->cgroups.state, 0), 0);
+	end(&f);
+}
+
 static void switch_all(struct fixture *f, bool on)
 {
 	n_runs = 0;
@@ -502,6 +533,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_opened_on_cpus_that_come),
 		cmocka_unit_test(one_row_of_a_cpu_reads_for_all_cgroups),
+		cmocka_unit_test(groups_may_count_on_different_cpus),
 		cmocka_unit_test(cgroups_are_stopped_and_go_on),
 		cmocka_unit_test(each_program_has_its_counts),
 		cmocka_unit_test(what_is_refused_has_no_counts),
