@@ -108,7 +108,7 @@ bool pm_scale_good(const char *text);
 	X(PM_COUNTER_PERF_BPF, 26, TEXT, "perf_bpf") /* how BPF counted it: "program 12", "shared", "alone", "cgroups" */ \
 	X(PM_COUNTER_ADDED, 30, TEXT, "added") /* made by --add; scope of its column: cpu, core, package */ \
 	X(PM_COUNTER_ADD_FORMAT, 31, TEXT, "add_format") /* raw, delta, percent, average */ \
-	X(PM_COUNTER_ADD_TYPE, 32, TEXT, "add_type") /* cycles, seconds, usec, txtal_time, tcore_clock; absent: a count */ \
+	X(PM_COUNTER_ADD_TYPE, 32, TEXT, "add_type") /* cycles, seconds, usec; absent: a count */ \
 	X(PM_COUNTER_SHIFT, 33, U64, "shift") /* a lane of one number: counts value * 2^shift */ \
 	X(PM_COUNTER_DEVICES, 100, TEXT, "devices") /* devices of an interrupt line; may name interfaces */ \
 	X(PM_COUNTER_PERF_PROGRAM, 101, TEXT, "perf_program") /* name of the BPF program in which it was counted */ \

@@ -1360,8 +1360,6 @@ struct builder {
 	unsigned formulas; /* so far */
 };
 
-#define MAX_PARAMETER 1024 /* chips, or cores of one, for which a metric is repeated */
-
 static void release_metric(struct bound_metric *m)
 {
 	expr_free(m->expr);
@@ -1983,13 +1981,13 @@ static bool bind_is_zero(const struct places *p, const char *lasting_literal)
 	return bind_literal(p, lasting_literal, &v) && !v.reason && v.v == 0;
 }
 
-/* `text` with every mark replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
-static char *bind_replaced(const char *text, char mark, const char *member, bool lower, bool escape)
+/* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
+static char *bind_replaced(const char *text, const char *member, bool lower, bool escape)
 {
 	struct buf out = BUF_INIT;
 
 	for (const char *c = text ? text : ""; *c; c++) {
-		if (*c != mark || (escape && (c == text || c[-1] == ' '))) {
+		if (*c != '*' || (escape && (c == text || c[-1] == ' '))) {
 			buf_addch(&out, *c);
 			continue;
 		}
@@ -2126,12 +2124,12 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	int kept;
 
 	if (member)
-		about.help = bind_own(x->b, bind_replaced(row->help, '*', member, false, false));
+		about.help = bind_own(x->b, bind_replaced(row->help, member, false, false));
 	m = bind_new_metric(x->b, &about);
 	if (member) {
-		m->name = bind_own(x->b, bind_replaced(row->name, '*', member, true, false));
-		m->display = bind_own(x->b, bind_replaced(row->display, '*', member, false, false));
-		text = bind_own(x->b, bind_replaced(row->expr, '*', part, false, true));
+		m->name = bind_own(x->b, bind_replaced(row->name, member, true, false));
+		m->display = bind_own(x->b, bind_replaced(row->display, member, false, false));
+		text = bind_own(x->b, bind_replaced(row->expr, part, false, true));
 	} else {
 		m->name = row->name;
 		m->display = row->display ? row->display : row->name;
@@ -2243,28 +2241,17 @@ static bool is_share(const struct pm_counter *c)
 	return !strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "percent");
 }
 
-/* Its formula: cycles of the TSC, microseconds, or ticks of a clock. */
+/* Its formula: microseconds, or cycles of the TSC. */
 static int bind_share(struct builder *x, const struct pm_counter *c)
 {
-	/* '*' is the counter. The clock of a module's telemetry runs at 800 MHz. */
-	static const struct {
-		const char *type, *expr;
-	} formula[] = {
-		{ "usec", "percent(rate(*), 1e6)" },
-		{ "txtal_time", "percent(rate(*), #crystal_hz)" },
-		{ "tcore_clock", "percent(rate(*), 800e6)" },
-		{ NULL, "percent(rate(*), rate(msr.tsc))" },
-	};
-	const char *type = pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, "");
+	const bool usec = !strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, ""), "usec");
+	const char *formula = usec ? "percent(rate(*), 1e6)" : "percent(rate(*), rate(msr.tsc))";
 	struct metric row = {
 		.name = c->name, .display = c->display, .unit = "%", .precision = 2, .default_on = true
 	};
-	size_t i = 0;
 	int err;
 
-	while (formula[i].type && strcmp(formula[i].type, type))
-		i++;
-	row.expr = bind_own(x->b, bind_replaced(formula[i].expr, '*', c->name, false, true));
+	row.expr = bind_own(x->b, bind_replaced(formula, c->name, false, true));
 	err = bind_row(x, &row, NULL, NULL, false);
 	if (!err && x->b->n_metrics && x->b->metric[x->b->n_metrics - 1].name == row.name)
 		x->b->metric[x->b->n_metrics - 1].added = true;
@@ -2330,38 +2317,6 @@ static void bind_all_counters(struct builder *x)
 		bind_counter(x, &m->counter[i], &alike);
 }
 
-/* A '?' in an event's name stands for a number that counts from 0: binds a metric for each that was recorded. */
-static int bind_parameters(struct builder *x, const struct metric *row)
-{
-	const struct pmu_class *class = class_of_formula(row->expr);
-	struct binding *b = x->b;
-	size_t before = b->n_metrics;
-	int err = class ? bind_class_row(x, row, class, true) : 0;
-
-	/* Events that are not in the class's table are found by what the user or the kernel calls them. */
-	if (err || b->n_metrics != before)
-		return err;
-	if (!strchr(row->expr, '?'))
-		return bind_row(x, row, NULL, NULL, true);
-	for (unsigned n = 0; n < MAX_PARAMETER && !err; n++) {
-		struct metric one = *row;
-		char number[12];
-
-		snprintf(number, sizeof(number), "%u", n);
-		one.name = bind_text(b, "%s_%u", row->name, n);
-		one.display = bind_text(b, "%s_%u", row->display, n);
-		one.aliases = one.display;
-		one.expr = bind_own(b, bind_replaced(row->expr, '?', number, false, false));
-		one.threshold =
-			row->threshold ? bind_own(b, bind_replaced(row->threshold, '?', number, false, false)) : NULL;
-		before = b->n_metrics;
-		err = bind_row(x, &one, NULL, NULL, true);
-		if (b->n_metrics == before)
-			break;
-	}
-	return err;
-}
-
 /* Binds a metric over classes of PMUs: the first of its formulas that the recording can feed. */
 static int bind_classes(struct builder *x, const struct metric *row)
 {
@@ -2392,10 +2347,15 @@ static int bind_built_in(struct builder *x, const struct metric *row)
 /* perf's formulas use counts in the hardware's units. */
 static int bind_vendor(struct builder *x, const struct metric *row)
 {
+	const struct pmu_class *class = class_of_formula(row->expr);
+	size_t before = x->b->n_metrics;
 	int err;
 
 	x->raw = true;
-	err = bind_parameters(x, row);
+	err = class ? bind_class_row(x, row, class, true) : 0;
+	/* Events that are not in the class's table are found by what the user or the kernel calls them. */
+	if (!err && x->b->n_metrics == before)
+		err = bind_row(x, row, NULL, NULL, true);
 	x->raw = false;
 	return err;
 }
@@ -2432,7 +2392,7 @@ static int bind_merged(struct builder *x, const struct pm_counter *c)
 
 	if (!user || !x->twin[c->id] || names_get(&x->taken, user, NULL))
 		return 0;
-	row.expr = bind_own(x->b, bind_replaced("rate(*)", '*', user, false, true));
+	row.expr = bind_own(x->b, bind_replaced("rate(*)", user, false, true));
 	row.unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1");
 	row.display = bind_text(x->b, "%s %s", user, strcmp(c->unit, "1") ? row.unit : "/s");
 	row.help = "What all PMUs of the kind counted, a second";

@@ -65,22 +65,6 @@ static uint32_t perf_event(struct builder *b, const char *name, uint32_t group)
 	return perf_event_in(b, name, "1", group);
 }
 
-static void a_question_mark_runs(void **state)
-{
-	struct vendor_test t = { 0 };
-
-	builder_init(&t.b, one_a_row);
-	perf_event(&t.b, "hv/CYC,chip=0/", 1);
-	perf_event(&t.b, "hv/CYC,chip=1/", 2);
-	bind_text(&t, "[ { \"MetricName\": \"cyc\", \"MetricExpr\": \"hv@CYC\\\\,chip\\\\=?@ / 10\" } ]");
-	assert_non_null(metric_of(&t, "cyc_0"));
-	assert_non_null(metric_of(&t, "cyc_1"));
-	assert_null(metric_of(&t, "cyc_2"));
-	assert_null(metric_of(&t, "cyc"));
-	assert_string_equal(input_of(&t, metric_of(&t, "cyc_1"), "hv/CYC,chip=1/")->more->name, "hv/CYC,chip=1/");
-	unbind(&t);
-}
-
 /* Every PMU of a kind has groups of its own; what a formula names is all of them. */
 static void formulas_take_all_pmus_of_a_kind(void **state)
 {
@@ -287,7 +271,6 @@ static void counters_are_named_once(void **state)
 	}
 }
 
-UNIT_TESTS(cmocka_unit_test(a_question_mark_runs), cmocka_unit_test(formulas_take_all_pmus_of_a_kind),
-	   cmocka_unit_test(formulas_of_vendors_have_raw_counts),
+UNIT_TESTS(cmocka_unit_test(formulas_take_all_pmus_of_a_kind), cmocka_unit_test(formulas_of_vendors_have_raw_counts),
 	   cmocka_unit_test(events_are_found_by_what_they_count), cmocka_unit_test(recorded_metrics_need_no_file),
 	   cmocka_unit_test(counters_are_named_once))
