@@ -539,12 +539,15 @@ static bool signals_end(const struct signals_event *e)
 static int child_prepare(int go, const struct child_setup *setup)
 {
 	sigset_t none;
+	ssize_t n;
 	char byte;
 	int err;
 
-	while (read(go, &byte, 1) != 1)
-		if (errno != EINTR)
-			caller_leave(0); /* the recorder has ended, or no longer wants it */
+	do {
+		n = read(go, &byte, 1);
+	} while (n < 0 && errno == EINTR);
+	if (n != 1)
+		caller_leave(0); /* the recorder has ended, or no longer wants it */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
@@ -766,7 +769,7 @@ struct control {
 
 struct control_command {
 	enum control_verb verb;
-	const char *text; /* of MARK; valid until the next call */
+	const char *text; /* after the word; valid until the next call */
 };
 
 static int open_fds(struct control *c, const char *text, struct error *e)
@@ -855,9 +858,6 @@ static void understand(char *line, struct control_command *command)
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strlen(verbs[i].word) == word && !strncmp(line, verbs[i].word, word))
 			command->verb = verbs[i].verb;
-	/* These concern all events. */
-	if (*command->text && (command->verb == CONTROL_ENABLE || command->verb == CONTROL_DISABLE))
-		command->verb = CONTROL_UNKNOWN;
 }
 
 /* The next whole line of ctl, if there is one now. At the end of the input ctl is closed. */
@@ -1192,14 +1192,19 @@ static void list_events(const struct pm_model *m)
 
 static void recorder_obey(struct recorder *r, const struct control_command *c)
 {
+	bool perf = r->joined && r->joined->says;
 	const char *wrong = NULL;
 
 	switch (c->verb) {
 	case CONTROL_ENABLE:
-		switch_events(r, true);
-		break;
 	case CONTROL_DISABLE:
-		switch_events(r, false);
+		if (!*c->text)
+			switch_events(r, c->verb == CONTROL_ENABLE);
+		else
+			wrong = "enable and disable switch all events, and none alone";
+		/* Scripts made for perf wait for an answer and do not look at it. */
+		if (wrong && perf)
+			fprintf(stderr, "failed: '%s': %s\n", c->text, wrong);
 		break;
 	case CONTROL_EVLIST:
 		list_events(&r->session.model);
@@ -1221,7 +1226,7 @@ static void recorder_obey(struct recorder *r, const struct control_command *c)
 		break;
 	case CONTROL_UNKNOWN:
 		/* perf does not answer it. */
-		if (r->joined && r->joined->says)
+		if (perf)
 			return;
 		wrong = "unknown command";
 		break;

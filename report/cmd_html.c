@@ -1,7 +1,7 @@
 /*
  * pmrep html: a self-contained page about one recording or two, which needs nothing but a browser.
  *
- *   a sink of the pipeline -> struct recording, which does not grow with its length -> the template of report/web
+ *   a sink of the pipeline -> struct html_recording, as large for any length -> the template of report/web
  */
 #include "report/cmd_copy.h"
 
@@ -462,9 +462,9 @@ static int html_collect(struct html_recording *r, const char *path, const char *
 	return err;
 }
 
-#define ROWS_MOST 1000 /* per part: a large machine has very many one-time values */
+/* ---- what pmrep info says ---- */
 
-/* ---- all of it ---- */
+#define ROWS_MOST 1000 /* per part: a large machine has very many one-time values */
 
 struct facts {
 	struct buf *out;

@@ -26,7 +26,7 @@ struct request {
 	char attributes[4096];
 };
 
-/* Its only one; both texts that there are fit in. */
+/* Its only one. The caller's text fits. */
 static void put_attribute(struct request *r, uint16_t type, const char *text)
 {
 	struct nlattr a = { .nla_len = (uint16_t)(sizeof(a) + strlen(text) + 1), .nla_type = type };

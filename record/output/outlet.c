@@ -24,8 +24,8 @@
 #include "record/host/privileges.h"
 #include "record/host/process.h"
 
-/* Makes "<host or anon>-<UTC>.pmr", with --rotate "<-o without .pmr>-<UTC>.pmr"; owned, NULL without memory: it is
- * also called on the writer's thread, where that ends nothing. */
+/* Makes "<host or anon>-<UTC>.pmr", with --rotate "<-o without .pmr>-<UTC>.pmr"; owned. NULL without memory: the
+ * writer's thread, which calls it for each new file, must not end the program. */
 static char *stamped_name(const struct record_options *o)
 {
 	bool anon = o->privacy && !strcmp(o->privacy, "strict");

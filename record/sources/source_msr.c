@@ -565,21 +565,28 @@ static void try_added(struct registers *d, struct plan *p, const struct add *a, 
 		add_place(d, &new);
 }
 
+/* One group for the places from `first` on. Without room for it they are not kept: when their CPUs come again, they are
+ * tried again. */
+static void add_added(struct registers *d, struct plan *p, uint32_t first, uint32_t counter)
+{
+	for (uint32_t i = first; i < d->n; i++)
+		d->place[i].counter = counter;
+	add_group(d, p, first);
+	if (!d->place[first].unit)
+		d->n = first;
+}
+
 static void plan_register(struct registers *d, struct plan *p, const struct add *a)
 {
-	uint32_t first = d->n, counter;
+	uint32_t first = d->n;
 	int why = -ENODEV;
 
 	for (size_t i = 0; i < p->cpus.n; i++)
 		try_added(d, p, a, p->cpus.cpu[i], &why);
-	if (d->n == first) {
+	if (d->n == first)
 		refuse(p, a, why, msr_remedy(p->root, why));
-		return;
-	}
-	counter = add_counter(p, a, 0);
-	for (uint32_t i = first; i < d->n; i++)
-		d->place[i].counter = counter;
-	add_group(d, p, first);
+	else
+		add_added(d, p, first, add_counter(p, a, 0));
 }
 
 /* A CPU that was not there at the start. */
@@ -596,10 +603,8 @@ static void add_to_added(struct registers *d, struct plan *p, uint32_t cpu)
 		if (!counter)
 			continue;
 		try_added(d, p, a, cpu, &why);
-		if (d->n == first)
-			continue;
-		d->place[first].counter = counter;
-		add_group(d, p, first);
+		if (d->n > first)
+			add_added(d, p, first, counter);
 	}
 }
 

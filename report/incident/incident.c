@@ -1614,7 +1614,7 @@ static void put_tasks(struct buf *out, const struct incident *i)
 }
 
 /* Replaces the text of an incident by the sentence. */
-static void say(const struct incidents *all, struct incident *i)
+static void say(struct incident *i)
 {
 	struct buf out = BUF_INIT;
 	struct item item[SAID];
@@ -1771,13 +1771,13 @@ static int conclude(struct incidents *found, const char *path, const char *name,
 	int err = 0;
 
 	scan_all(s, found);
-	for (uint32_t i = 0; i < found->n; i++)
-		order(&found->incident[i]);
 	found->n_scanned = s->n_series;
 	found->bin_s = s->bin_s / s->per_bin;
 	while (n < found->n && n < INCIDENTS_MOST && found->incident[n].score >= SCORE_LEAST)
 		n++;
 	forget_from(found, n);
+	for (uint32_t i = 0; i < found->n; i++)
+		order(&found->incident[i]);
 	/* Times in a file with several recordings do not identify a place in it. */
 	for (uint32_t i = 0; i < found->n && i < REFINED && !err; i++)
 		if (found->incident[i].kind == INCIDENT_STRETCH && s->per_bin > 1 && s->recordings == 1)
@@ -1785,7 +1785,7 @@ static int conclude(struct incidents *found, const char *path, const char *name,
 	if (!err && s->tasks)
 		err = find_tasks(found, path, e);
 	for (uint32_t i = 0; i < found->n && !err; i++)
-		say(found, &found->incident[i]);
+		say(&found->incident[i]);
 	return err && !e->text[0] ? error_sys(e, -err, "%s", name) : err;
 }
 

@@ -74,8 +74,8 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
 		   struct error *e);
 /* The same beside another sink, which reads `path` with `reader`, every interval, with rates: its plan(), shape(),
  * intervals(), event() and end() call those of *sink. plan() wishes metrics first; more may be shown in these sheets,
- * which shape() gets. incidents_finish() ends
- * it, and does nothing else if `err`, which it returns, says that reading failed. */
+ * which shape() gets. incidents_finish() ends it, and does nothing else if `err`, which it returns, says that reading
+ * failed. */
 int incidents_begin(struct incidents *found, struct sink **sink, struct pm_reader *reader, const char *path,
 		    struct error *e);
 int incidents_finish(struct incidents *found, struct sink *sink, const char *path,

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "report/numbers/statistics.h"
 #include "report/incident/incident_scan.h"
+#include "report/numbers/statistics.h"
 
 #define VALUES_LEAST  8
 #define LENGTHS       16

@@ -749,8 +749,8 @@ static void say_config(struct report *p, bool all)
 	}
 }
 
-/* A row in the part of that title, which begins with the first one: of four cells the second is the number in a
- * register. */
+/* Adds a row to the part of that title, which begins with its first row. Of four cells, the second is the number in
+ * the register. */
 static void say_decoded(struct report *p, const char *title, struct decoded *d, size_t n)
 {
 	static const struct info_column column[] = {
@@ -772,7 +772,7 @@ static void say_decoded(struct report *p, const char *title, struct decoded *d, 
 	say_row(p, cell + 4 - n, PM_PRIVACY_TECHNICAL);
 }
 
-/* Which only x86 has. */
+/* Only x86 has some. */
 static void say_register(void *ctx, struct decoded *d)
 {
 	say_decoded(ctx, "Registers", d, 4);

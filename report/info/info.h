@@ -28,7 +28,7 @@ struct info_row {
 	enum pm_privacy privacy; /* what the last one reveals */
 };
 struct info_part {
-	const char *title; /* of the program, as is `column` */
+	const char *title; /* static, as is `column` */
 	const struct info_column *column;
 	size_t n;
 	struct info_row *row; /* owned */

@@ -290,7 +290,7 @@ some(3, 0.05)
 @test "--control: the list of events, and what is wrong" {
 	may_count
 	begin -q --sources=perf -i 0.02 -a -e cs,faults -e '{cpu-clock,migrations}' -o x.pmr
-	say "disable faults" "unknown command"
+	say "disable faults" "enable and disable switch all events, and none alone"
 	say "nonsense" "unknown command"
 	say evlist ack
 	say snapshot ack
@@ -299,6 +299,26 @@ some(3, 0.05)
 	wait "$pid"
 	[ "$(sort "$said")" = "$(printf '%s\n' cpu-clock cs faults migrations)" ]
 	"$bin/pmrep" check x.pmr
+}
+
+# perf 6.1 acknowledges these, even if it has no such event, and does not answer a word that it does not know.
+@test "--control: in place of perf, what names one event is refused, and answered" {
+	may_count
+	mkfifo ctl ack
+	"$bin/pmrec" perfstat -D -1 -e cs,faults --control fifo:ctl,ack sleep 60 2>said 3>&- &
+	pid=$!
+	exec 8<>ctl 9<>ack
+	for word in ping "enable cs" nonsense "disable nothing" enable stop; do
+		echo "$word" >&8
+		[ "$word" = nonsense ] || read -r -t 10 answer <&9
+		case $word in
+		*\ *) [ "$answer" = "enable and disable switch all events, and none alone" ] ;;
+		*) [ "$answer" = ack ] || [ "$word" = nonsense ] ;;
+		esac
+	done
+	wait "$pid"
+	grep -x "failed: 'cs': enable and disable switch all events, and none alone" said
+	[ "$(grep ^Events said)" = "$(printf 'Events %s\n' disabled enabled)" ]
 }
 
 @test "--control: what is no fifo is left alone, and a descriptor that ends ends nothing else" {

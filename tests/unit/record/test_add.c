@@ -1,5 +1,6 @@
 /* --add: what it takes, what it refuses, and the counters that come of it on copies of machines. */
 #include "record/plan/add.h"
+#include "format/limits.h"
 #include "record/plan/machine.h"
 #include "tests/unit/lib/remark.h"
 #include "tests/unit/lib/planned.h"
@@ -207,6 +208,7 @@ static void registers_are_read_where_they_count(void **state)
 	static struct add a[2];
 	const struct pm_counter *c;
 	struct unit *u;
+	size_t bytes;
 
 	sysroot_make(here.dir, "server");
 	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-3,8-11\n");
@@ -234,6 +236,14 @@ static void registers_are_read_where_they_count(void **state)
 	assert_int_equal(topology_refresh(&here.plan), 1);
 	update(1, true);
 	assert_int_equal(units_there(), 2);
+	/* Without room for its group it is tried again. */
+	assert_true(topology_instance(&here.plan, PM_DIE, 5) > 0);
+	here.plan.sampling = true;
+	bytes = here.model.index.bytes;
+	here.model.index.bytes = PM_MAX_MODEL;
+	update(5, true);
+	assert_int_equal(units_there(), 2);
+	here.model.index.bytes = bytes;
 	update(5, true);
 	assert_int_equal(units_there(), 3);
 	assert_int_equal(read_of(u->next), 256 * 5);

@@ -57,9 +57,8 @@ static void words_are_commands(void **state)
 		{ "dump", CONTROL_DUMP, "" },
 		{ "stop", CONTROL_STOP, "" },
 		{ "evlist", CONTROL_EVLIST, "" },
-		/* They concern all events. */
-		{ "enable cycles", CONTROL_UNKNOWN, "cycles" },
-		{ "disable cycles", CONTROL_UNKNOWN, "cycles" },
+		{ "enable cycles", CONTROL_ENABLE, "cycles" },
+		{ "disable cycles", CONTROL_DISABLE, "cycles" },
 		{ "enabled", CONTROL_UNKNOWN, "" },
 		{ "pin", CONTROL_UNKNOWN, "" },
 		{ " ping", CONTROL_UNKNOWN, "ping" },

@@ -59,7 +59,6 @@ void __wrap_privileges_hurry(void)
 	is_reader = true;
 }
 
-/* Costs are looked at with a test of their own. */
 void __wrap_privileges_confine(void)
 {
 }

@@ -219,7 +219,7 @@ static void test_losses(void **state)
 	merge_all(&s, &none, &out);
 	for (uint32_t i = 0; i < out.n; i++) {
 		assert_int_equal(out.incident[i].kind, INCIDENT_LOSS);
-		say(&out, &out.incident[i]);
+		say(&out.incident[i]);
 		incident_put_time(&out, &out.incident[i], &said);
 		buf_printf(&said, ": %s\n", out.incident[i].text);
 	}
