@@ -140,7 +140,7 @@ static const char *chosen(void)
 	return *pager && strcmp(pager, "cat") != 0 ? pager : NULL;
 }
 
-/* What was printed before memory ended is still being read. Otherwise pager_wait() has been here. */
+/* What was printed before memory ended is still being read. Otherwise cmd_pager_wait() has been here. */
 static void wait_at_exit(void)
 {
 	if (waitpid(-1, NULL, WNOHANG) < 0)

@@ -542,7 +542,7 @@ static int btf_take(struct btf *b, struct buf *data)
 	return b->names[b->n_names - 1] ? -EINVAL : 0;
 }
 
-/* Reads the kernel's BTF, or the BTF object `fd`. 0 or -errno: -ENOENT, there is none; -EINVAL, it is incomplete. */
+/* Read the kernel's BTF, or the BTF object `fd`. 0 or -errno: -ENOENT, there is none; -EINVAL, it is incomplete. */
 static int btf_read_kernel(struct btf *b, const struct root *root)
 {
 	SCOPED(buf_release) struct buf data = BUF_INIT;
@@ -857,9 +857,10 @@ static int bpf_check_attach(struct error *e)
 
 /* ---- leaders: one event on every CPU, shared by all recorders ---- */
 
-/* One event on every CPU, for --bpf-counters. A *leader* reads it whenever a CPU changes from
- * one task to another; *followers* of any number of processes run after it, take the difference from what they last
- * saw, and add it to a CPU or to one of their tasks.
+/*
+ * One event on every CPU, for --bpf-counters. A *leader* reads it whenever a CPU changes from one task to another;
+ * *followers* of any number of processes run after it, take the difference from what they last saw, and add it to a
+ * CPU or to one of their tasks.
  *
  * Leaders are found through a map with a name in a BPF file system, from the words of struct perf_event_attr to the
  * ids of the leader's link and of its map of differences. That is the convention of perf stat --bpf-counters (Linux
@@ -1656,9 +1657,9 @@ static struct bpf_sum bpf_profile_sum(const struct bpf_profile *p, uint32_t targ
 
 /* ---- counting cgroups (--bpf-counters --for-each-cgroup) ---- */
 
-/* Whenever a CPU changes to a task of another cgroup, all events
- * are read once, and the differences are added to each requested cgroup that contains the old task. So a hundred
- * cgroups need no more events than one. Version 2 hierarchy only. */
+/* Whenever a CPU changes to a task of another cgroup, all events are read once, and the differences are added to each
+ * requested cgroup that contains the old task. So a hundred cgroups need no more events than one. Version 2 hierarchy
+ * only. */
 struct bpf_cgroups {
 	uint32_t n_events, n_cgroups, n_cpus;
 	int events; /* map: event * n_cpus + CPU */

@@ -20,8 +20,8 @@ void header_fill(struct plan *p, const struct source *s, size_t n, char *const *
 int topology_refresh(struct plan *p);
 /*
  * The instance of the package, die, cluster, core, node or L3 cache (PM_CACHE) of a CPU, added if new. Its lowest CPU
- * identifies it, because core and die numbers repeat in every package. Id > 0; -ENOENT if the
- * topology does not say; -errno.
+ * identifies it, because core and die numbers repeat in every package. Id > 0; -ENOENT if the topology does not say;
+ * -errno.
  */
 int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu);
 /* Whether both CPUs are known to be in the same package, die, ..., or are the same CPU. */

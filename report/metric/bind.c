@@ -1407,7 +1407,7 @@ static enum pm_kind scope_kind(enum metric_scope scope)
 	return (enum pm_kind)kind[scope];
 }
 
-/* What pmrec went by when it chose events: all of lasting_literal() in record/perf/perf_metrics.c. */
+/* What pmrec went by when it chose events: all of literal() in record/perf/perf_events.c. */
 static bool lasting_literal(void *ctx, const char *name, double *v)
 {
 	static const char *const lasting[] = { "has_pmem", "num_packages", "num_dies", "smt_on", "core_wide" };

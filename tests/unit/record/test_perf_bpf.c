@@ -516,6 +516,24 @@ static void requests_are_checked(void **state)
 	end(&f);
 }
 
+/* What units count has nothing to do with the programs that run. */
+static void units_are_not_counted_in_programs(void **state)
+{
+	struct fixture f;
+
+	begin(&f, TARGET_SYSTEM, "cs,mem/config=1/");
+	sysroot_put(f.dir, "/sys/bus/event_source/devices/mem/type", "30\n");
+	sysroot_put(f.dir, "/sys/bus/event_source/devices/mem/cpumask", "0\n");
+	perf_pmus_release(&f.s->pmus);
+	perf_pmus_read(&f.s->pmus, &f.w->root);
+	f.w->options.perf.bpf_programs = (char *)(uintptr_t) "7";
+	assert_int_equal(perf_events_read(f.s, &f.w->plan, "", &f.w->e), 0);
+	assert_int_equal(f.s->event[0].err, 0);
+	assert_int_equal(f.s->event[1].err, EOPNOTSUPP);
+	assert_int_equal(f.s->event[1].remedy, PM_REMEDY_NO_BPF);
+	end(&f);
+}
+
 static void programs_that_cannot_be_profiled_are_named(void **state)
 {
 	struct fixture f;
@@ -537,6 +555,7 @@ int main(void)
 		cmocka_unit_test(cgroups_are_stopped_and_go_on),
 		cmocka_unit_test(each_program_has_its_counts),
 		cmocka_unit_test(what_is_refused_has_no_counts),
+		cmocka_unit_test(units_are_not_counted_in_programs),
 		cmocka_unit_test(programs_that_cannot_be_profiled_are_named),
 		cmocka_unit_test(the_doctor_knows_what_works),
 		cmocka_unit_test(requests_are_checked),

@@ -1,5 +1,5 @@
-/* Where events are counted, and what becomes of that: CPUs of -C and units, CPUs that go and come, PMUs that go, events
- * that --control names. The machine is a folder, and its kernel that of perf_kernel.h. */
+/* Where events are counted, and what becomes of that: CPUs of -C and units, CPUs that go and come, PMUs that go. The
+ * machine is a folder, and its kernel that of perf_kernel.h. */
 #include "record/perf/perf_pmu.c"
 #include "record/perf/source_perf.c"
 #include "tests/unit/lib/remark.h"
