@@ -105,8 +105,11 @@ static void know_pmus(struct stat_sheet *s)
 {
 	const struct pm_model *m = s->places->model;
 
-	for (uint32_t i = m->n_pmus; i--;)
+	s->kinds = 0;
+	for (uint32_t i = m->n_pmus; i--;) {
 		memory_done(names_set(&s->pmus, pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), i));
+		s->kinds += pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS) != NULL;
+	}
 }
 
 /* NULL: the recording says nothing of it. */
@@ -138,7 +141,7 @@ static const char *core_pmu(const struct stat_sheet *s, const struct pm_counter 
 {
 	const char *name = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
 
-	return name && has_cpus(s, name) ? name : NULL;
+	return name && s->kinds != 1 && has_cpus(s, name) ? name : NULL;
 }
 
 /* ---- which counters ---- */

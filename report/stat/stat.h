@@ -175,6 +175,7 @@ struct stat_sheet {
 	uint32_t n_events;
 	struct names known; /* the last event that others may belong to, by its words */
 	struct names pmus;  /* places in the model, by name */
+	uint32_t kinds;     /* of CPUs, as far as the PMUs say */
 	struct stat_row *row;
 	uint32_t n_rows;
 	uint32_t *row_at;       /* rows by place_compare() */

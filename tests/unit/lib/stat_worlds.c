@@ -464,6 +464,51 @@ static void make_hybrid(struct builder *b)
 	builder_write(b, 0, 5);
 }
 
+/* ---- kinds of CPUs that the recording has to tell: one, and two ---- */
+
+static struct reading of_seconds(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b, (void)counter, (void)i;
+	return (struct reading){ row * 1000000000, 0 };
+}
+
+static void make_alike(struct builder *b)
+{
+	static const struct row list[] = { { "task-clock", "ms", "1e-6", "software" },
+					   { "cycles", "1", NULL, "armv8_pmuv3" } };
+	uint32_t id[2];
+
+	builder_init(b, of_seconds);
+	add_core_pmu(b, "armv8_pmuv3", "0-7");
+	for (int k = 0; k < 2; k++)
+		add_counter(b, &list[k], &id[k]);
+	builder_group(b, PM_CPU, 8, PM_GROUP_PERF_TIMES, id, 2);
+	builder_write(b, 0, 5);
+}
+
+static void make_kinds(struct builder *b)
+{
+	static const struct row list[] = { { "armv8_cortex_a53/cycles/", "1", NULL, "armv8_cortex_a53", 2 },
+					   { "armv8_cortex_a53/branches/", "1", NULL, "armv8_cortex_a53", 3 },
+					   { "armv8_cortex_a53/branch-misses/", "1", NULL, "armv8_cortex_a53", 4 },
+					   { "armv8_cortex_a72/cycles/", "1", NULL, "armv8_cortex_a72", 2 },
+					   { "armv8_cortex_a72/branches/", "1", NULL, "armv8_cortex_a72", 3 },
+					   { "armv8_cortex_a72/branch-misses/", "1", NULL, "armv8_cortex_a72", 4 } };
+	uint32_t id[6], cpu[BUILDER_CPUS];
+
+	builder_init(b, of_seconds);
+	memcpy(cpu, b->instance[PM_CPU], sizeof(cpu));
+	add_core_pmu(b, "armv8_cortex_a53", "0-3");
+	add_core_pmu(b, "armv8_cortex_a72", "4-7");
+	for (int k = 0; k < 6; k++)
+		add_counter(b, &list[k], &id[k]);
+	builder_group(b, PM_CPU, 4, PM_GROUP_PERF_TIMES, id, 3);
+	memcpy(b->instance[PM_CPU], cpu + 4, 4 * sizeof(*cpu));
+	builder_group(b, PM_CPU, 4, PM_GROUP_PERF_TIMES, id + 3, 3);
+	memcpy(b->instance[PM_CPU], cpu, sizeof(cpu));
+	builder_write(b, 0, 5);
+}
+
 /* ---- shares ---- */
 
 static struct reading of_shares(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -686,7 +731,8 @@ bool stat_world(struct builder *b, const char *kind)
 		{ "slots", make_slots },       { "hybrid", make_hybrid }, { "cgroups", make_cgroups },
 		{ "programs", make_programs }, { "missed", make_missed }, { "shares", make_shares },
 		{ "cut", make_cut },           { "grown", make_grown },   { "nvidia", make_nvidia },
-		{ "names", make_names },       { "scales", make_scales },
+		{ "names", make_names },       { "scales", make_scales }, { "alike", make_alike },
+		{ "kinds", make_kinds },
 	};
 
 	for (size_t i = 0; i < sizeof(world) / sizeof(*world); i++)

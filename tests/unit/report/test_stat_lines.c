@@ -292,6 +292,14 @@ static const struct {
 	  "%  tma_backend_bound (cpu_core),%  tma_retiring (cpu_atom),%  tma_bad_speculation (cpu_atom),"
 	  "%  tma_frontend_bound (cpu_atom),%  tma_backend_bound (cpu_atom),\n"
 	  "70.0,10.0,15.0,5.0,40.0,20.0,30.0,10.0,\n" },
+	/* PMUs of ARM: a kind of CPUs is named where there are several, whose events are merged on request only. */
+	{ "alike", "-x, --metric-only", "CPUs utilized,GHz,\n8.000,1.000,\n" },
+	{ "kinds", "-x, --metric-only",
+	  "%  of all branches (armv8_cortex_a53),%  of all branches (armv8_cortex_a72),\n100.00,100.00,\n" },
+	{ "kinds", "-x, -e *cycles*",
+	  "16000000000,,armv8_cortex_a53/cycles/,16000000000,100.00,,\n"
+	  "16000000000,,armv8_cortex_a72/cycles/,16000000000,100.00,,\n" },
+	{ "kinds", "-x, --hybrid-merge -e *cycles*", "32000000000,,cycles,32000000000,100.00,,\n" },
 	/* A half of the time cpu_core has counters, whose counts are made up for. */
 	{ "hybrid", "-I 4000",
 	  "#           time             counts unit events\n"
