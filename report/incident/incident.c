@@ -1757,8 +1757,7 @@ void incidents_release(struct incidents *found)
 	if (found->store)
 		store_release(found->store);
 	free(found->store);
-	buf_release(&found->result.notes);
-	buf_release(&found->result.remarks);
+	pipeline_result_release(&found->result);
 	*found = (struct incidents){ 0 };
 }
 
