@@ -52,7 +52,7 @@ void cmd_follow(struct pipeline_config *config, struct follow *f, const char *pa
 /* EXIT_GOOD or EXIT_DAMAGED, by the result of reading. A missing end is good if the file is `followed` or still
  * written. */
 int cmd_judge(const struct pipeline_result *r, const char *path, bool followed);
-/* The same where the whole file was read, and complains. */
+/* The same of a file that was read as a whole; says so if it is damaged. */
 int cmd_judge_file(const char *command, const char *path, bool damaged);
 /* Waits until the pager of what goes to a terminal ends, if there is one; close standard output first. Nothing can be
  * said after it. */

@@ -159,8 +159,8 @@ static void blanks(struct buf *out, size_t n)
 static void put_time(const struct group *g, size_t margin, unsigned cells, struct buf *out)
 {
 	double span = g->bins->duration_s, step = time_step(span, cells / 10 + 1);
-	bool clock = span >= 600 || step >= 60,
-	     utf8 = g->style->utf8; /* minutes and hours, not seconds: all of them */
+	bool clock = span >= 600 || step >= 60; /* minutes and hours instead of seconds, in all of them */
+	bool utf8 = g->style->utf8;
 	SCOPED(buf_release) struct buf below = BUF_INIT;
 	size_t next = 0, tick = 0;
 
@@ -202,12 +202,17 @@ static void put_number(struct buf *out, double v)
 	buf_add(out, text, axis_number(text, &(struct axis){ .first = 0, .last = v, .step = size / 1000 }, v));
 }
 
+static void put_text(struct buf *out, const char *text)
+{
+	text_escape(out, text, strlen(text));
+}
+
 static void put_unit(struct buf *out, const char *unit)
 {
 	if (!strcmp(unit, "1"))
 		return;
 	buf_addch(out, ' ');
-	text_escape(out, unit, strlen(unit));
+	put_text(out, unit);
 }
 
 /* SGR parameters of the color of a line. */
@@ -223,11 +228,6 @@ static char mark_of(size_t line)
 	static const char mark[] = "*o+x#@%&=~abcdefghijklmnpqrstuvwyz";
 
 	return mark[line % (sizeof(mark) - 1)];
-}
-
-static void put_text(struct buf *out, const char *text)
-{
-	text_escape(out, text, strlen(text));
 }
 
 static void put_legend(const struct group *g, struct buf *out)

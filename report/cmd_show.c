@@ -195,7 +195,7 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 	return err;
 }
 
-/* Those that are built in, or of the recordings. */
+/* Lists the columns that are built in, or those of the recordings. */
 static int list_columns(struct show_options *o)
 {
 	static const char *const head[LISTED] = { "NAME", "COLUMN", "UNIT", "CATEGORIES", "SHOWN", "HELP" };

@@ -55,7 +55,8 @@ struct incident_store {
 	double bin_s; /* mean length of a bin */
 	bool tasks;   /* they were recorded */
 };
-/* Finds incidents, best first, whose series have no order, and which have no exact times, tasks and sentences. What
+
+/* Finds incidents, best first. Their series have no order yet, and they have no exact times, tasks and sentences. What
  * recurs in series loses its values. */
 void scan_all(struct incident_store *s, struct incidents *out);
 
