@@ -5,7 +5,7 @@
  * event's name, a path in a refusal), so a first pass collects all that is dropped, and the copy removes it from
  * every text that stays.
  *
- *   redact_new -> redact_look (a first reading) -> redact_rules -> rewrite ... -> redact_save -> redact_free
+ *   redact_new -> redact_look (a first reading) -> redact_rules -> rewrite_all -> redact_save -> redact_free
  *
  * Several recordings can share one; their pseudonyms and shifts are then the same.
  */

@@ -8,6 +8,7 @@
 #include "common/double_bits.h"
 #include "common/memory.h"
 #include "common/random.h"
+#include "report/input/input.h"
 
 #define GATHER_BYTES (8u << 20) /* of values that wait for their chunk */
 
@@ -1290,7 +1291,7 @@ static int take_input(struct rewrite *w, struct pm_reader *reader, struct error 
 	pm_reader_select(reader, group_wanted, w);
 	while (!err && (r = pm_reader_next(reader, &item)) != 0) {
 		if (r < 0)
-			return error_sys(e, -r, "cannot continue reading");
+			return input_failed(e, r, "cannot continue reading");
 		err = take_item(w, reader, &item, &end, e);
 		if (err || item.kind != PM_ITEM_CHUNK || !w->rules->to_ns || item.chunk.from_ns <= w->rules->to_ns)
 			continue;

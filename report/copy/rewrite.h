@@ -1,6 +1,6 @@
 /*
- * Copies recordings into one, for cut, merge, redact and bundle. Raw numbers are copied, never computed; rules select
- * counters, instances, snapshots and definitions, and change their texts.
+ * Copies recordings into one, for cut, merge, repair, redact and bundle. Raw numbers are copied, never computed;
+ * rules select counters, instances, snapshots and definitions, and change their texts.
  *
  * It streams: memory is that of the definitions and of one chunk. What is missing stays missing for the reason it
  * had; damage of the input becomes a remark in the output and ends a segment, so that no difference crosses it.
@@ -17,8 +17,8 @@ enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP };
 
 /*
  * All functions may be NULL: everything is copied unchanged. They get copies, and may change all but ids and
- * references. They are called once: for counters and instances when these become known,
- * for others when they are written.
+ * references. They are called once: for counters and instances when these become known, for others when they are
+ * written.
  */
 struct rewrite_rules {
 	void *ctx;
@@ -71,7 +71,7 @@ struct rewrite_result {
 
 /* Opens a reader of input `i`; errors begin with `name` (borrowed). 0 or -errno with the text in *e. */
 typedef int (*rewrite_input_fn)(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e);
-/* One that a struct spool is: `ctx`. */
+/* The same for the only input, a struct spool. */
 int rewrite_spool(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e);
 
 /*
