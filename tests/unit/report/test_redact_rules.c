@@ -69,25 +69,28 @@ static void begin(struct builder *b)
 	set(h, PM_HEADER_ARGUMENTS, texts("zqargone|zqargtwo|/srv/zqpath/x|CoreThr"));
 }
 
-static const struct pm_model *redacted(struct builder *b, const struct redact_options *o, struct pm_reader **r,
-				       struct buf *out)
-{
-	struct redact *redact;
-
-	builder_finish(b);
-	assert_int_equal(redact_new(&redact, o, &(struct error){ 0 }), 0);
-	redact_bytes(redact, &b->file, out);
-	redact_free(redact);
-	*r = open_bytes(out);
-	return pm_reader_model(*r);
-}
-
 static void read_all(struct pm_reader *r)
 {
 	struct pm_item item;
 
 	while (pm_reader_next(r, &item) == 1)
 		assert_int_not_equal(item.kind, PM_ITEM_DAMAGE);
+}
+
+/* The definitions of two rows of it, redacted. */
+static const struct pm_model *redacted(struct builder *b, const struct redact_options *o, struct pm_reader **r,
+				       struct buf *out)
+{
+	struct redact *redact;
+
+	builder_write(b, 0, 2);
+	builder_finish(b);
+	assert_int_equal(redact_new(&redact, o, &(struct error){ 0 }), 0);
+	redact_bytes(redact, &b->file, out);
+	redact_free(redact);
+	*r = open_bytes(out);
+	read_all(*r);
+	return pm_reader_model(*r);
 }
 
 static void end(struct builder *b, struct pm_reader *r, struct buf *out)
@@ -164,9 +167,7 @@ static void counters(void **state)
 		pm_map_release(&c.attrs);
 	}
 	builder_group(&b, PM_SYSTEM, 1, 0, id, sizeof(cases) / sizeof(*cases));
-	builder_write(&b, 0, 2);
 	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
-	read_all(r);
 	assert_int_equal(m->n_counters, sizeof(cases) / sizeof(*cases));
 	for (uint32_t i = 0; i < m->n_counters; i++) {
 		const struct pm_counter *c = &m->counter[i];
@@ -222,9 +223,7 @@ static void remarks(void **state)
 		assert_int_equal(pm_model_add_probe(&b.model, &probe), 0);
 		pm_value_release(&probe.what);
 	}
-	builder_write(&b, 0, 1);
 	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
-	read_all(r);
 	assert_int_equal(m->n_probes, sizeof(cases) / sizeof(*cases));
 	for (uint32_t i = 0; i < m->n_probes; i++)
 		is(said(&m->probe[i].what), cases[i].want, cases[i].argument);
@@ -300,9 +299,7 @@ static void events_are_told_from_names(void **state)
 		assert_int_equal(pm_model_add_probe(&b.model, &probe), 0);
 		pm_value_release(&probe.what);
 	}
-	builder_write(&b, 0, 1);
 	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
-	read_all(r);
 	assert_int_equal(m->n_probes, n_known + n_named + 2);
 	for (uint32_t i = 0; i < n_known + n_named; i++)
 		is(said(&m->probe[i].what), i < n_known ? known[i] : "event-#",
@@ -320,23 +317,25 @@ static void what_is_kept(void **state)
 		bool shift;
 		const char *refused; /* a part of the error */
 		bool host, bios, comm;
+		const char *values; /* classes of which a value stays that was read once */
 	} cases[] = {
-		{ NULL, false, NULL, false, false, false },
-		{ "", true, NULL, false, false, false },
-		{ "machine", true, NULL, true, true, false },
-		{ "bios,comm", false, NULL, false, true, true },
-		{ "person", false, NULL, false, false, true },
-		{ "time", false, NULL, false, false, false },
-		{ "person,machine,time", false, NULL, true, true, true },
-		{ "time", true, "contradict each other", false, false, false },
-		{ "zqfield", false, "'zqfield' is neither machine", false, false, false },
-		{ "bios,machin", false, "'machin' is neither", false, false, false },
-		{ "kernel", false, "'kernel' is neither", false, false, false },
+		{ NULL, false, NULL, false, false, false, "03" },
+		{ "", true, NULL, false, false, false, "0" },
+		{ "machine", true, NULL, true, true, false, "01" },
+		{ "bios,comm", false, NULL, false, true, true, "03" },
+		{ "person", false, NULL, false, false, true, "023" },
+		{ "time", false, NULL, false, false, false, "03" },
+		{ "person,machine,time", false, NULL, true, true, true, "0123" },
+		{ "time", true, "contradict each other", false, false, false, NULL },
+		{ "zqfield", false, "'zqfield' is neither machine", false, false, false, NULL },
+		{ "bios,machin", false, "'machin' is neither", false, false, false, NULL },
+		{ "kernel", false, "'kernel' is neither", false, false, false, NULL },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct redact_options options = { .keep = cases[i].list, .shift_time = cases[i].shift };
+		SCOPED(buf_release) struct buf values = BUF_INIT;
 		struct buf out = BUF_INIT;
 		const struct pm_model *m;
 		struct error e = { 0 };
@@ -353,13 +352,20 @@ static void what_is_kept(void **state)
 		set(&b.model.header, PM_HEADER_BIOS, pm_text("1.2"));
 		set(&b.model.header, PM_HEADER_KERNEL, pm_text("6.1"));
 		set(&b.model.instance[0].attrs, PM_INSTANCE_COMM, pm_text("zqsh"));
-		builder_write(&b, 0, 1);
+		for (int k = PM_PRIVACY_TECHNICAL; k <= PM_PRIVACY_TIME; k++) {
+			char name[] = { 'm', 's', 'r', '.', (char)('0' + k), '\0' };
+			struct pm_config config = { .name = name, .privacy = (enum pm_privacy)k, .value = pm_u64(7) };
+
+			assert_int_equal(pm_model_add_config(&b.model, &config), 0);
+		}
 		m = redacted(&b, &options, &r, &out);
-		read_all(r);
 		is_text(&m->header, PM_HEADER_HOST, cases[i].host ? "zqhost.zqdomain.org" : "host-#", "host");
 		is_text(&m->header, PM_HEADER_BIOS, cases[i].bios ? "1.2" : NULL, "bios");
 		is_text(&m->header, PM_HEADER_KERNEL, "6.1", "kernel");
 		is_text(&m->instance[0].attrs, PM_INSTANCE_COMM, cases[i].comm ? "zqsh" : "task-#", "comm");
+		for (uint32_t k = 0; k < m->n_configs; k++)
+			buf_addstr(&values, m->config[k].name + 4);
+		is(buf_str(&values), cases[i].values, "values");
 		end(&b, r, &out);
 	}
 }
@@ -428,6 +434,10 @@ static void secrets_are_found(void **state)
 		{ "zqargone\xc3\xa9", "zqargone\xc3\xa9" },
 		{ "[zqargone`zqargtwo]", "[redacted`redacted]" },
 		{ "in /srv/zqpath", "redacted" },
+		/* Also a task's name, which is found anywhere. */
+		{ "xzqargtwox", "xredactedx" },
+		/* The longest that begins there. */
+		{ "zqargonetoo", "task-#" },
 	};
 	struct buf out = BUF_INIT;
 	const struct pm_model *m;
@@ -436,6 +446,8 @@ static void secrets_are_found(void **state)
 
 	(void)state;
 	begin(&b);
+	set(&b.model.instance[0].attrs, PM_INSTANCE_COMM, pm_text("ZQargTwo"));
+	set(&b.model.instance[1].attrs, PM_INSTANCE_COMM, pm_text("zqargoneTOO"));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char name[32];
 		struct pm_config config = { .name = name, .value = pm_text(cases[i].text) };
@@ -444,9 +456,7 @@ static void secrets_are_found(void **state)
 		assert_int_equal(pm_model_add_config(&b.model, &config), 0);
 		pm_value_release(&config.value);
 	}
-	builder_write(&b, 0, 1);
 	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
-	read_all(r);
 	assert_int_equal(m->n_configs, sizeof(cases) / sizeof(*cases));
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		is(m->config[i].value.str.data, cases[i].want, cases[i].text);
@@ -474,6 +484,7 @@ static void machines(void **state)
 	i = b.model.instance;
 	set(&i[0].attrs, PM_INSTANCE_CPUS, pm_text("0-3,7"));
 	set(&i[1].attrs, PM_INSTANCE_CPUS, pm_text("0-3 zq"));
+	set(&i[1].attrs, PM_INSTANCE_COMM, pm_text("host-0123abcd"));
 	set(&i[2].attrs, PM_INSTANCE_COMM, pm_text("zqsh"));
 	set(&i[2].attrs, PM_INSTANCE_PARENT_COMM, pm_text("zqparent"));
 	set(&i[2].attrs, PM_INSTANCE_ARGUMENTS, pm_text("zqsh -x"));
@@ -493,14 +504,13 @@ static void machines(void **state)
 	set(&pmu.attrs, PM_PMU_FILES, files);
 	assert_int_equal(pm_model_add_pmu(&b.model, &pmu), 0);
 	pm_map_release(&pmu.attrs);
-	builder_write(&b, 0, 1);
 	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
-	read_all(r);
 	is(m->topology.type[0], "cpu_core", "type");
 	is(m->topology.type[1], "redacted", "type");
 	i = m->instance;
 	is_text(&i[0].attrs, PM_INSTANCE_CPUS, "0-3,7", "cpus");
 	is_text(&i[1].attrs, PM_INSTANCE_CPUS, NULL, "cpus");
+	is_text(&i[1].attrs, PM_INSTANCE_COMM, "task-#", "comm");
 	is_text(&i[2].attrs, PM_INSTANCE_COMM, "task-#", "comm");
 	is_text(&i[2].attrs, PM_INSTANCE_PARENT_COMM, "task-#", "comm");
 	is_text(&i[2].attrs, PM_INSTANCE_ARGUMENTS, NULL, "arguments");
