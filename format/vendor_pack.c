@@ -244,15 +244,18 @@ int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, struct ven
 
 /* ---- writing ---- */
 
-static void pack_set(struct pm_zstd *z, struct vendor_set *s, struct buf *index, struct buf *frames)
+static void pack_set(struct pm_zstd *z, const struct vendor_set *s, struct buf *index, struct buf *frames)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 	size_t at = frames->len;
 
 	buf_add(&text, s->rows.data, s->rows.len);
 	buf_addch(&text, '\n');
-	if (s->list.len)
-		buf_printf(&text, "[%s]", buf_str(&s->list));
+	if (s->list.len) {
+		buf_addch(&text, '[');
+		buf_add(&text, s->list.data, s->list.len);
+		buf_addch(&text, ']');
+	}
 	memory_whole(&text);
 	memory_must(pm_zstd_compress(z, text.data, text.len, PACK_LEVEL, frames));
 	buf_printf(index, "set\t%s\t%u\t%u\t%zu\t%zu\t%zu\t%" PRIu32 "\n", s->name, s->events, s->metrics, at,
