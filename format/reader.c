@@ -227,7 +227,7 @@ struct reader_group {
 	bool marked;          /* some of its columns cannot be read */
 	bool strings;         /* some of its numbers are those of strings */
 	bool in_v;            /* the last row is that of v, else `before` */
-	bool missing;         /* `status` says why, of the last rows */
+	bool missing;         /* some values of the last rows are; `status` says why */
 	bool chained;         /* `before` is the row before v, if that is the last one */
 	uint32_t chain, rows; /* the last row is one of these chunks, or was taken over from one; 0: there is none */
 	uint64_t chunk;       /* that it was last decoded from, counted from 1 */

@@ -325,7 +325,41 @@ static void missing_frames(void **state)
 	buf_release(&f.file);
 }
 
+/* The list of damage has an end, which is no failure. */
+static void more_damage_than_is_listed(void **state)
+{
+	struct fixture f = make(&shape);
+	struct buf meta = BUF_INIT;
+	const struct pm_damage *d;
+	struct frame_head first;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	unsigned major;
+	size_t need, n, told = 0;
+	int ok;
+
+	assert_int_equal(frame_parse(f.file.data, f.file.len, &first, &need, &major), FRAME_OK);
+	f.file.len = f.frame[0].len;
+	buf_addch(&meta, (char)0xa0);
+	/* Every second one is missing, up to the end. */
+	for (uint64_t i = 1; i <= 65540; i++)
+		frame_add(&f.file, 200, 2 * i, first.id, &meta, NULL, 0);
+	assert_int_equal(input_memory(&in, f.file.data, f.file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	while ((ok = pm_reader_next(r, &item)) == 1)
+		told += item.kind == PM_ITEM_DAMAGE;
+	assert_int_equal(ok, 0);
+	d = pm_reader_damage(r, &n);
+	assert_int_equal(n, 65536);
+	assert_int_equal(told, n);
+	assert_int_equal(d[n - 1].offset + d[n - 1].length, f.file.len);
+	pm_reader_close(r);
+	buf_release(&meta);
+	buf_release(&f.file);
+}
+
 UNIT_TESTS(cmocka_unit_test(first_copy_lost), cmocka_unit_test(another_inside_a_cut_frame),
 	   cmocka_unit_test(claims_within_claims), cmocka_unit_test(a_suffix_heals),
 	   cmocka_unit_test(foreign_and_repeated_frames), cmocka_unit_test(one_bad_chunk),
-	   cmocka_unit_test(missing_frames))
+	   cmocka_unit_test(missing_frames), cmocka_unit_test(more_damage_than_is_listed))
