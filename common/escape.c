@@ -10,6 +10,10 @@ void text_escape(struct buf *out, const char *text, size_t len)
 	uint32_t code;
 
 	for (size_t i = 0, n; i < len; i += n) {
+		n = 1;
+		/* Nearly all text is ASCII. */
+		if (text[i] >= ' ' && text[i] < 0x7f)
+			continue;
 		n = utf8_decode(text + i, len - i, &code);
 		if (n && !utf8_is_unsafe(code))
 			continue;

@@ -212,9 +212,9 @@ struct diff {
  */
 int diff_find(struct diff *d, struct error *e);
 /*
- * Reads all recordings. Counters give ratios of sums, levels their mean over time. If there are few
- * runs, a second pass finds how the numbers vary within them. 0 or -errno. Damage is noted in the recordings, and in
- * the options which words name something.
+ * Reads all recordings. Counters give ratios of sums, levels their mean over time. If there are few runs, a second
+ * pass finds how the numbers vary within them. 0 or -errno. Damage is noted in the recordings, and in the options
+ * which words name something.
  */
 int diff_collect(struct diff *d, struct error *e);
 void diff_judge(struct diff *d);
