@@ -124,7 +124,7 @@ static int scaled(const char *text, size_t len, uint64_t factor, uint64_t *value
 
 	if (!err && after && memchr(dot + 1, '.', after))
 		err = -EINVAL;
-	/* More digits of a fraction are less than one unit. */
+	/* Digits after the 18th are worth less than one unit. */
 	after = after < 18 ? after : 18;
 	if (!err && after)
 		err = parse_u64_span(dot + 1, after, 10, &part);
