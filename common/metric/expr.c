@@ -42,7 +42,7 @@ enum expr_op {
 struct expr_op_row {
 	const char *text; /* the operator, or the name of the function */
 	unsigned char operands;
-	unsigned char precedence; /* of a binary operator, from 1; 0: another */
+	unsigned char precedence; /* of a binary operator, from LOOSEST on; 0: it is none */
 };
 
 /* Functions that take one id, or seconds() two. */
@@ -546,7 +546,7 @@ static int parse_call(struct parser *p, enum expr_op op, size_t column)
 	return err ? err : emit_op(p, op);
 }
 
-/* The function that begins at the current '(': the row that does it, the operands, and the closing parenthesis. */
+/* From the '(' behind the function's name to the closing parenthesis. */
 static int parse_function(struct parser *p, const char *word, size_t column)
 {
 	int err = lexer_next(&p->lex);

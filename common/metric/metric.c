@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
+
 /* The tables: a metric is a row, which ends with what is not the default. A macro means the same in all of them. */
 /* clang-format off */
 #define METRIC(name_, display_, categories_, unit_, precision_, expr_, help_, ...) \
@@ -50,6 +52,20 @@ const struct metric_table metric_tables[] = {
 	{ .row = NULL },
 };
 /* clang-format on */
+
+char *metric_id(const char *name)
+{
+	char *id = memory_text(name);
+
+	/* By the letters of ASCII, whatever the locale. */
+	for (char *c = id; *c; c++) {
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+		else if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '.'))
+			*c = '_';
+	}
+	return id;
+}
 
 /* ---- sets that were read from files ---- */
 

@@ -82,6 +82,9 @@ struct metric_table {
 };
 extern const struct metric_table metric_tables[];
 
+/* The stable id [a-z0-9_.]+ that a name becomes, allocated. */
+char *metric_id(const char *name);
+
 /* A vendor's metrics (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit, MetricThreshold,
  * MetricConstraint, ArchStdEvent, BriefDescription ...), from a file or a folder of files. Other objects are ignored.
  * References to metrics of the same set are expanded. MetricName becomes display and alias, and `name` is made from

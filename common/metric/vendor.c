@@ -1,7 +1,6 @@
 /* Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are metrics;
  * the others describe events. A reference to another metric is replaced by its formula, so that evaluation sees only
  * counters. */
-#include <ctype.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -216,28 +215,23 @@ static char *categories_of(const char *groups)
 	return memory_checked(buf_detach(&out));
 }
 
-/* Makes a stable id [a-z0-9_.]+ of MetricName; later ones of the same id get "_2", "_3" ... */
+/* The id of a name; later ones of the same id get "_2", "_3" ... */
 static char *id_of(struct names *used, const char *name)
 {
-	SCOPED(buf_release) struct buf id = BUF_INIT;
+	SCOPED(scoped_free) char *base = metric_id(name);
+	char *id = memory_text(base);
 	uint32_t count, unused;
-	size_t len;
 
-	for (const char *c = name; *c; c++)
-		buf_addch(&id, isalnum((unsigned char)*c) || *c == '.' ? (char)tolower((unsigned char)*c) : '_');
-	len = id.len;
-	if (names_get(used, buf_str(&id), &count)) {
+	if (names_get(used, base, &count)) {
 		/* Remember the last number of each name, or a thousand equal ones would take a million lookups. */
-		SCOPED(scoped_free) char *base = memory_text(buf_str(&id));
-
 		do {
-			id.len = len;
-			buf_printf(&id, "_%u", ++count);
-		} while (names_get(used, buf_str(&id), &unused));
+			free(id);
+			id = memory_format("%s_%u", base, ++count);
+		} while (names_get(used, id, &unused));
 		memory_done(names_set(used, base, count));
 	}
-	memory_done(names_set(used, buf_str(&id), 1));
-	return memory_checked(buf_detach(&id));
+	memory_done(names_set(used, id, 1));
+	return id;
 }
 
 static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)

@@ -1258,20 +1258,6 @@ static const struct pm_value *entries(const struct pm_model *m)
 	return pm_map_get(&m->header, PM_HEADER_METRICS);
 }
 
-/* The same id as when the vendor's file is loaded. */
-static char *id_of(const char *name)
-{
-	char *id = memory_text(name);
-
-	for (char *c = id; *c; c++) {
-		if (*c >= 'A' && *c <= 'Z')
-			*c = (char)(*c - 'A' + 'a');
-		else if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '.'))
-			*c = '_';
-	}
-	return id;
-}
-
 static char *copy_of(const struct pm_value *v, uint32_t i)
 {
 	return memory_text(text_at(v, i));
@@ -1292,7 +1278,7 @@ static void add_recorded(struct metric_set *set, const struct pm_value *v)
 	}
 	expr_free(x);
 	*row = (struct metric){
-		.name = id_of(text_at(v, PM_METRIC_NAME)),
+		.name = metric_id(text_at(v, PM_METRIC_NAME)),
 		.display = copy_of(v, PM_METRIC_NAME),
 		.aliases = copy_of(v, PM_METRIC_NAME),
 		.unit = copy_of(v, PM_METRIC_UNIT),
@@ -1982,7 +1968,7 @@ static bool bind_is_zero(const struct places *p, const char *lasting_literal)
 }
 
 /* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
-static char *bind_replaced(const char *text, const char *member, bool lower, bool escape)
+static char *bind_replaced(const char *text, const char *member, bool escape)
 {
 	struct buf out = BUF_INIT;
 
@@ -1996,10 +1982,6 @@ static char *bind_replaced(const char *text, const char *member, bool lower, boo
 
 			if (escape && !isalnum(ch) && ch != '_' && ch != '.' && ch != ':')
 				buf_addch(&out, '\\');
-			if (lower)
-				ch = (unsigned char)tolower(ch);
-			if (lower && !isalnum(ch) && ch != '.')
-				ch = '_';
 			buf_addch(&out, (char)ch);
 		}
 	}
@@ -2124,12 +2106,14 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	int kept;
 
 	if (member)
-		about.help = bind_own(x->b, bind_replaced(row->help, member, false, false));
+		about.help = bind_own(x->b, bind_replaced(row->help, member, false));
 	m = bind_new_metric(x->b, &about);
 	if (member) {
-		m->name = bind_own(x->b, bind_replaced(row->name, member, true, false));
-		m->display = bind_own(x->b, bind_replaced(row->display, member, false, false));
-		text = bind_own(x->b, bind_replaced(row->expr, part, false, true));
+		SCOPED(scoped_free) char *id = metric_id(member);
+
+		m->name = bind_own(x->b, bind_replaced(row->name, id, false));
+		m->display = bind_own(x->b, bind_replaced(row->display, member, false));
+		text = bind_own(x->b, bind_replaced(row->expr, part, true));
 	} else {
 		m->name = row->name;
 		m->display = row->display ? row->display : row->name;
@@ -2251,7 +2235,7 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 	};
 	int err;
 
-	row.expr = bind_own(x->b, bind_replaced(formula, c->name, false, true));
+	row.expr = bind_own(x->b, bind_replaced(formula, c->name, true));
 	err = bind_row(x, &row, NULL, NULL, false);
 	if (!err && x->b->n_metrics && x->b->metric[x->b->n_metrics - 1].name == row.name)
 		x->b->metric[x->b->n_metrics - 1].added = true;
@@ -2392,7 +2376,7 @@ static int bind_merged(struct builder *x, const struct pm_counter *c)
 
 	if (!user || !x->twin[c->id] || names_get(&x->taken, user, NULL))
 		return 0;
-	row.expr = bind_own(x->b, bind_replaced("rate(*)", user, false, true));
+	row.expr = bind_own(x->b, bind_replaced("rate(*)", user, true));
 	row.unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1");
 	row.display = bind_text(x->b, "%s %s", user, strcmp(c->unit, "1") ? row.unit : "/s");
 	row.help = "What all PMUs of the kind counted, a second";

@@ -748,7 +748,7 @@ static void track_step(struct track *t, const struct column *c, uint32_t row)
 	make_note(t, &before, away, &c->note[row]);
 }
 
-/* The same for the time before a row; `note` as in struct column. */
+/* As track_missed(), for the time before a row; `note` as in struct column. */
 static void track_unseen(struct track *t, uint16_t reason, uint64_t ns, struct row_note *note)
 {
 	const struct track_loss before = *t->loss;
@@ -990,7 +990,7 @@ static void track_close(struct track *t, struct value *base, size_t stride, size
 	tally_put(t, &waits);
 }
 
-/* Whether that was called after the last track_joint_resume(). */
+/* Whether track_joint_step() was called after the last track_joint_resume(). */
 static bool track_joint_waits(const struct track *t)
 {
 	return t->loss && t->loss->joint && t->loss->joint->slow;
@@ -1332,7 +1332,7 @@ static void track_begin_sum(struct track *sum, const struct track *t, size_t row
 	sum->loss->ever = true;
 }
 
-/* Moves there what an ended track has of the open interval; false: it has to stay. */
+/* Moves into *sum what an ended track has of the open interval; false: it has to stay. */
 static bool track_fold(struct track *sum, struct track *t)
 {
 	const struct track_loss *l = t->loss;
@@ -1352,7 +1352,7 @@ static bool track_fold(struct track *sum, struct track *t)
 	return true;
 }
 
-/* Moves there what an ended track, which is released, has of the open interval; false: that needs more. */
+/* Moves into *e what an ended track, which is released, has of the open interval; false: that needs more. */
 static bool track_end(struct track_end *e, struct track *t)
 {
 	const struct track_loss *l = t->loss;
@@ -2536,7 +2536,7 @@ static void point_tracks(struct replay *r, const struct group_feeds *f)
 	r->some_doubt = true;
 }
 
-/* Checks how long readings took of an interval that ends without a snapshot. */
+/* Checks how long the readings of an interval took that ends without a snapshot. */
 static void doubt_close(struct replay *r)
 {
 	for (uint32_t i = 0; r->doubt && i < r->n_groups; i++) {
