@@ -3,7 +3,6 @@
  * per CPU: of kind PM_CGROUP, with the number of the cgroup in this recording and the CPU.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>

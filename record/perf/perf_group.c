@@ -1,7 +1,6 @@
 #include "record/perf/perf_group.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

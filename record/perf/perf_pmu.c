@@ -16,7 +16,6 @@
 #include "common/metric/metric.h"
 #include "common/number.h"
 #include "common/pci_map.h"
-#include "record/host/clocks.h"
 #include "record/host/cpuid.h"
 #include "record/host/privileges.h"
 #include "record/perf/perf_group.h"

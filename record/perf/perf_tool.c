@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/memory.h"
-#include "common/parse.h"
 #include "record/host/clocks.h"
 #include "record/host/taskstats.h"
 
