@@ -565,8 +565,8 @@ static void try_added(struct registers *d, struct plan *p, const struct add *a, 
 		add_place(d, &new);
 }
 
-/* One group for the places from `first` on. Without room for it they are not kept: when their CPUs come again, they are
- * tried again. */
+/* One group for the places from `first` on. Without room for it they are not kept: when their CPUs come again, they
+ * are tried again. */
 static void add_added(struct registers *d, struct plan *p, uint32_t first, uint32_t counter)
 {
 	for (uint32_t i = first; i < d->n; i++)

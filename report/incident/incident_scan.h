@@ -56,8 +56,8 @@ struct incident_store {
 	bool tasks;   /* they were recorded */
 };
 
-/* Finds incidents, best first. Their series have no order yet, and they have no exact times, tasks and sentences. What
- * recurs in series loses its values. */
+/* Finds incidents, best first. Their series have no order yet, and they have no exact times, tasks and sentences.
+ * What recurs in series loses its values. */
 void scan_all(struct incident_store *s, struct incidents *out);
 
 /* The least change of a metric that matters, in its unit; 0: any. */

@@ -2,7 +2,8 @@
  * Statistics of small samples: Student's t, Welch's comparison of two means, the exact rank sum test, the false
  * discovery rate, and the error of the mean of a series.
  *
- * Callers leave out missing values. A result that is not defined for its input, such as the error of one value, is NaN.
+ * Callers leave out missing values. A result that is not defined for its input, such as the error of one value, is
+ * NaN.
  */
 #pragma once
 
