@@ -48,7 +48,7 @@ struct list {
 
 struct asked {
 	const struct personality *who;
-	struct list record, report;   /* pieces of the tables are owned by nobody: the process ends with them */
+	struct list record, report;
 	const char *given[MAX_WORDS]; /* by word, one more than there are: its argument or ""; NULL: not given */
 	bool records;                 /* perf stat record */
 	char **command;
@@ -120,14 +120,33 @@ static void add_words(struct list *l, const char *words, const char *argument)
 
 static void drop_word(struct list *l, const char *option, size_t arguments)
 {
-	size_t kept = 0;
+	size_t kept = 0, drop = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->word[i], option))
-			i += arguments;
-		else
+	for (size_t i = 0; i < l->n; i++) {
+		if (!drop && !strcmp(l->word[i], option))
+			drop = arguments + 1;
+		if (drop) {
+			free(l->word[i]);
+			drop--;
+		} else {
 			l->word[kept++] = l->word[i];
+		}
+	}
 	l->word[l->n = kept] = NULL;
+}
+
+static void release_list(struct list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->word[i]);
+	free(l->word);
+	*l = (struct list){ 0 };
+}
+
+static void release_asked(struct asked *a)
+{
+	release_list(&a->record);
+	release_list(&a->report);
 }
 
 static size_t find_word(const struct asked *a, const char *name)
@@ -259,7 +278,7 @@ static int parse(struct asked *a, int argc, char **argv)
 
 static void begin(struct asked *a)
 {
-	a->record.n = a->report.n = 0;
+	release_asked(a);
 	memset(a->given, 0, sizeof(a->given));
 	add_word(&a->record, "pmrec");
 	add_words(&a->record, "--quiet --privacy=full -o -", NULL);
@@ -662,6 +681,7 @@ static bool has_intervals(const char *path)
 static int report(struct asked *a, int argc, char **argv)
 {
 	char **first = a->command;
+	struct error e = { 0 };
 	const char *input;
 
 	for (char **word = first + 1; *word; word++)
@@ -678,8 +698,8 @@ static int report(struct asked *a, int argc, char **argv)
 		add_word(&a->report, "--all");
 	add_words(&a->report, "--log-fd 2", NULL);
 	add_word(&a->report, input);
-	a->report.word[0] = (char *)"report";
-	return cmd_report((int)a->report.n, a->report.word);
+	command_exec_pmrep(NULL, a->report.word, &e);
+	return command_failed(&e);
 }
 
 /* perf stat record: an output after it is that of the recording. */
@@ -722,7 +742,7 @@ static void add_output(struct asked *a)
 static int personality(const struct personality *who, int argc, char **argv)
 {
 	static char *const no_command[] = { NULL };
-	struct asked a = { .who = who };
+	SCOPED(release_asked) struct asked a = { .who = who };
 	sigset_t early;
 	int status;
 
