@@ -105,7 +105,7 @@ bool pm_scale_good(const char *text);
 	X(PM_COUNTER_PERF_USER_TEXT, 23, TEXT, "perf_user_text") /* the event as the user wrote it, if it is technical */ \
 	X(PM_COUNTER_PERF_PARSED, 24, U64, "perf_parsed") /* place in the user's list, the order of output */ \
 	X(PM_COUNTER_PERF_INVALID, 25, U64, "perf_invalid") /* pm_reason why it could not be opened at all */ \
-	X(PM_COUNTER_PERF_BPF, 26, TEXT, "perf_bpf") /* how BPF counted it: "program 12", "shared", "alone", "cgroups" */ \
+	X(PM_COUNTER_PERF_BPF, 26, TEXT, "perf_bpf") /* how BPF counted it: "program 12", "shared", "alone" */ \
 	X(PM_COUNTER_ADDED, 30, TEXT, "added") /* made by --add; scope of its column: cpu, core, package */ \
 	X(PM_COUNTER_ADD_FORMAT, 31, TEXT, "add_format") /* raw, delta, percent, average */ \
 	X(PM_COUNTER_ADD_TYPE, 32, TEXT, "add_type") /* cycles, seconds, usec; absent: a count */ \

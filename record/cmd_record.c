@@ -294,8 +294,6 @@ static int check(struct record_options *o, struct error *e)
 		  "-b counts BPF programs for all tasks, so it excludes -p, -t, --per-thread, -G and "
 		  "--for-each-cgroup" },
 		{ p->bpf_programs && p->bpf_counters, "-b and --bpf-counters are mutually exclusive" },
-		{ p->bpf_counters && p->n_cgroups,
-		  "--bpf-counters counts cgroups with --for-each-cgroup, not with -G" },
 		{ p->bpf_counters && p->per_thread,
 		  "--bpf-counters counts the tasks of -p, -t and COMMAND, and cannot follow new threads one by "
 		  "one, as --per-thread does" },

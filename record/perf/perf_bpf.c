@@ -1,7 +1,7 @@
 /*
  * How BPF programs count perf events: first what their programs are made of (an assembler, bpf(2), types of the
- * kernel, cells of counts), then the three kinds of counting (through leaders, in programs, in cgroups), and at the
- * end how groups and rows use them.
+ * kernel, cells of counts), then the two kinds of counting (through leaders, in programs), and at the end how groups
+ * and rows use them.
  */
 #include "record/perf/perf_bpf.h"
 
@@ -64,7 +64,6 @@ static void append(struct bpf_code *c, uint8_t code, int to, int from, int16_t o
 /* Ends of the program on a condition. */
 #define code_exit_if_zero(c, reg)              code_exit_unless(c, BPF_JNE | BPF_K, reg, 0)
 #define code_exit_unless_zero(c, reg)          code_exit_unless(c, BPF_JEQ | BPF_K, reg, 0)
-#define code_exit_if_equal(c, a, b)            code_exit_unless(c, BPF_JNE | BPF_X, a, b)
 #define code_exit_unless_equal(c, a, b)        code_exit_unless(c, BPF_JEQ | BPF_X, a, b)
 #define code_skip_if_zero(c, reg)              code_skip_if(c, BPF_JEQ | BPF_K, reg, 0)
 /* clang-format on */
@@ -167,16 +166,16 @@ struct bpf_cell {
 };
 enum { CELL = sizeof(struct bpf_cell), ENABLED = offsetof(struct bpf_cell, enabled) };
 
-static void code_clear_cell(struct bpf_code *c, int base, int16_t at)
+static void code_clear_cell(struct bpf_code *c, int base)
 {
 	for (int16_t word = 0; word < CELL; word += 8)
-		code_store_value(c, base, (int16_t)(at + word), 0);
+		code_store_value(c, base, word, 0);
 }
 
-/* Adds `size` bytes of words to others. */
-static void code_add_words(struct bpf_code *c, int to, int from, int16_t at_from, int16_t size)
+/* Adds the cell at from + at_from to that at `to`. */
+static void code_add_cell(struct bpf_code *c, int to, int from, int16_t at_from)
 {
-	for (int16_t word = 0; word < size; word += 8) {
+	for (int16_t word = 0; word < CELL; word += 8) {
 		code_load(c, R1, to, word);
 		code_load(c, R2, from, (int16_t)(at_from + word));
 		code_add(c, R1, R2);
@@ -184,22 +183,21 @@ static void code_add_words(struct bpf_code *c, int to, int from, int16_t at_from
 	}
 }
 
-/* The difference of the reading at now + at_now to the last one, which it replaces. If it was enabled for less time
- * than before, it is another event, because its CPU was offline, and the last one counts as 0. */
-static void code_differences(struct bpf_code *c, int now, int16_t at_now, int last, int16_t at_last, int to,
-			     int16_t at_to)
+/* The difference of the reading at now + at_now to the one at `last`, which it replaces. If it was enabled for less
+ * time than before, it is another event, because its CPU was offline, and the last one counts as 0. */
+static void code_differences(struct bpf_code *c, int now, int16_t at_now, int last, int to, int16_t at_to)
 {
 	uint32_t went_on;
 
 	code_load(c, R1, now, (int16_t)(at_now + ENABLED));
-	code_load(c, R2, last, (int16_t)(at_last + ENABLED));
+	code_load(c, R2, last, ENABLED);
 	went_on = code_skip_if(c, BPF_JGE | BPF_X, R1, R2);
-	code_clear_cell(c, last, at_last);
+	code_clear_cell(c, last);
 	code_here(c, went_on);
 	for (int16_t word = 0; word < CELL; word += 8) {
 		code_load(c, R1, now, (int16_t)(at_now + word));
-		code_load(c, R2, last, (int16_t)(at_last + word));
-		code_store(c, last, (int16_t)(at_last + word), R1);
+		code_load(c, R2, last, word);
+		code_store(c, last, word, R1);
 		code_subtract(c, R1, R2);
 		code_store(c, to, (int16_t)(at_to + word), R1);
 	}
@@ -488,7 +486,7 @@ static const struct {
 	[18] = { 0, 0 },  /* tag of a type */
 	[19] = { 0, 12 }, /* enumeration of 64 bits */
 };
-enum { KIND_STRUCT = 4, KIND_UNION = 5, KIND_TYPEDEF = 8, KINDS = sizeof(lengths) / sizeof(lengths[0]) };
+enum { KIND_STRUCT = 4, KIND_UNION = 5, KINDS = sizeof(lengths) / sizeof(lengths[0]) };
 
 static unsigned kind_of(const struct btf_type *t)
 {
@@ -542,7 +540,7 @@ static int btf_take(struct btf *b, struct buf *data)
 	return b->names[b->n_names - 1] ? -EINVAL : 0;
 }
 
-/* Read the kernel's BTF, or the BTF object `fd`. 0 or -errno: -ENOENT, there is none; -EINVAL, it is incomplete. */
+/* Reads the kernel's BTF. 0 or -errno: -ENOENT, there is none; -EINVAL, it is incomplete. */
 static int btf_read_kernel(struct btf *b, const struct root *root)
 {
 	SCOPED(buf_release) struct buf data = BUF_INIT;
@@ -552,26 +550,6 @@ static int btf_read_kernel(struct btf *b, const struct root *root)
 	if (size < 0)
 		return (int)size;
 	return btf_take(b, &data);
-}
-
-static int btf_read(struct btf *b, int fd)
-{
-	struct bpf_btf_info info = { 0 };
-	SCOPED(buf_release) struct buf data = BUF_INIT;
-	int err = bpf_info(fd, &info, sizeof(info));
-
-	*b = (struct btf){ 0 };
-	if (err)
-		return err;
-	if (info.btf_size > KERNEL_MAX)
-		return -EFBIG;
-	memory_must(buf_reserve(&data, info.btf_size));
-	info = (struct bpf_btf_info){ .btf_size = info.btf_size };
-	err = bpf_info_list(fd, &info, sizeof(info), offsetof(struct bpf_btf_info, btf), data.data, info.btf_size);
-	data.len = info.btf_size;
-	if (!err)
-		return btf_take(b, &data);
-	return err;
 }
 
 static void btf_release(struct btf *b)
@@ -591,26 +569,6 @@ static const struct btf_type *type_of(const struct btf *b, uint32_t id)
 			return NULL;
 	}
 	return t;
-}
-
-/* Id of the typedef of this name; 0: none. */
-static uint32_t btf_typedef(const struct btf *b, const char *name)
-{
-	const struct btf_type *t;
-	const uint8_t *at = b->types;
-
-	for (uint32_t id = 1; (t = type_at(b, at, &at)); id++)
-		if (kind_of(t) == KIND_TYPEDEF && !strcmp(name_at(b, t->name_off), name))
-			return id;
-	return 0;
-}
-
-/* Name of a type; "" if it has none. */
-static const char *btf_name(const struct btf *b, uint32_t id)
-{
-	const struct btf_type *t = id ? type_of(b, id) : NULL;
-
-	return t ? name_at(b, t->name_off) : "";
 }
 
 static int32_t member_of(const struct btf *b, const struct btf_type *t, const char *name, unsigned depth)
@@ -991,11 +949,11 @@ static void write_leader(struct bpf_code *c, int events, int before, int differe
 	code_element_at(c, differences, -4, 0);
 	code_copy(c, R7, R0);
 	/* What cannot be read adds nothing: otherwise followers would add the last difference again. */
-	code_clear_cell(c, R7, 0);
+	code_clear_cell(c, R7);
 	code_call(c, BPF_FUNC_get_smp_processor_id);
 	code_read_event(c, events, R0, FP, NOW);
 	code_exit_unless_zero(c, R0);
-	code_differences(c, FP, NOW, R6, 0, R7, 0);
+	code_differences(c, FP, NOW, R6, R7, 0);
 	code_exit(c);
 }
 
@@ -1204,14 +1162,17 @@ static int bpf_leader_add_cpu(const struct bpf_leader *l, const union perf_attr 
 	return err;
 }
 
-/* ---- followers of a leader: for every CPU, or for some tasks and their children ---- */
+/* ---- followers of a leader: for every CPU, for some tasks and their children, or for cgroups ---- */
 
-/* The tasks that are counted, for all followers together: from a thread's id to the place of its counts. */
-struct bpf_tasks {
-	int map;
-	int link[2]; /* beginning and end of tasks */
+/* Whose counts followers keep apart, for all of them together: a map from the id of a thread, or of a cgroup, to the
+ * place of its counts. */
+struct bpf_places {
+	int map; /* -1: none */
+	uint32_t n;
+	bool cgroups; /* else tasks */
+	int link[2];  /* beginning and end of tasks */
 };
-#define BPF_TASKS_NONE ((struct bpf_tasks){ .map = -1, .link = { -1, -1 } })
+#define BPF_PLACES_NONE ((struct bpf_places){ .map = -1, .link = { -1, -1 } })
 
 /* The kernel's number for the initial PID namespace. */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
@@ -1276,15 +1237,17 @@ static int find_pid(const struct root *root, struct error *e)
 	return pid;
 }
 
-/* With `inherit`, children count with their task. BPF programs see ids of the whole system: -ENOTSUP in a container
- * with its own. 0 or -errno with the text in *e; call bpf_tasks_release() in any case. */
-static int bpf_tasks_init(struct bpf_tasks *t, const struct root *root, bool inherit, struct error *e)
+/* For `n` tasks, whose ids are put into the map later. With `inherit`, children count with their task. BPF programs see
+ * ids of the whole system: -ENOTSUP in a container with its own. 0 or -errno with the text in *e; call
+ * bpf_places_release() in any case. */
+static int bpf_tasks_init(struct bpf_places *t, const struct root *root, uint32_t n, bool inherit, struct error *e)
 {
 	char space[64];
 	uint64_t most;
 	int pid, err = 0;
 
-	*t = BPF_TASKS_NONE;
+	*t = BPF_PLACES_NONE;
+	t->n = n;
 	if (!root_link_name(root, space, sizeof(space), "/proc/self/ns/pid") && strcmp(space, FIRST_PID_NAMESPACE))
 		return error_set(e, ENOTSUP,
 				 "BPF programs see process ids other than those in this container; count with -a or "
@@ -1303,12 +1266,41 @@ static int bpf_tasks_init(struct bpf_tasks *t, const struct root *root, bool inh
 	return err < 0 ? err : 0;
 }
 
-static void bpf_tasks_release(struct bpf_tasks *t)
+/* The type that statfs() reports for a version 2 hierarchy. */
+#define VERSION_2 0x63677270u
+
+/* For cgroups, of version 2: the id of each is its directory's inode number. As above. */
+static int bpf_cgroups_init(struct bpf_places *t, const struct perf_cgroup *cgroup, uint32_t n, struct error *e)
+{
+	*t = BPF_PLACES_NONE;
+	t->cgroups = true;
+	t->n = n;
+	t->map = bpf_map_new("pmrec_cgroups", BPF_MAP_TYPE_HASH, 8, 4, n, 0);
+	if (t->map < 0)
+		return error_sys(e, -t->map, "a BPF map");
+	for (uint32_t i = 0; i < n; i++) {
+		struct statfs fs;
+		struct stat st;
+		int err = fstat(cgroup[i].fd, &st) || fstatfs(cgroup[i].fd, &fs) ? -errno : 0;
+
+		if (!err && (uint32_t)fs.f_type != VERSION_2)
+			return error_set(e, ENOTSUP,
+					 "BPF programs see only version 2 cgroups, and perf_event is in version 1 "
+					 "here; boot with cgroup_no_v1=perf_event, or count without --bpf-counters");
+		if (!err)
+			err = bpf_map_put(t->map, &(uint64_t){ st.st_ino }, &i);
+		if (err)
+			return error_sys(e, -err, "cgroup %s", cgroup[i].name);
+	}
+	return 0;
+}
+
+static void bpf_places_release(struct bpf_places *t)
 {
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&t->link[i]);
 	fd_close(&t->map);
-	*t = BPF_TASKS_NONE;
+	*t = BPF_PLACES_NONE;
 }
 
 struct bpf_follower {
@@ -1326,12 +1318,40 @@ static uint32_t first_count(const struct bpf_follower *f)
 	return 1 + f->n_cpus;
 }
 
-/* R6 = the leader's reading, R7 = its previous reading; stores the difference at FP + DIFFERENCE; R8 = the CPU. Then
- * the program ends if this follower is stopped, or if the task that leaves the CPU is not one of its own. */
-static void write_follower(struct bpf_code *c, const struct bpf_follower *f, int readings, int tasks)
-{
-	enum { DIFFERENCE = -32 };
+enum { DIFFERENCE = -40, DEPTH_MAX = 64 };
 
+/* Adds the difference to each cgroup from the root to that of the running task: R8 = the first count of the CPU, R9 =
+ * the depth. */
+static void write_cgroups(struct bpf_code *c, const struct bpf_follower *f, int places)
+{
+	uint32_t top, unknown, none;
+
+	code_set(c, R9, 0);
+	top = c->n;
+	code_copy(c, R1, R9);
+	code_call(c, BPF_FUNC_get_current_ancestor_cgroup_id);
+	code_exit_if_zero(c, R0);
+	code_store(c, FP, -16, R0);
+	code_on_map(c, BPF_FUNC_map_lookup_elem, places, -16);
+	unknown = code_skip_if_zero(c, R0);
+	code_load32(c, R1, R0, 0);
+	code_add(c, R1, R8);
+	code_store32(c, FP, -4, R1);
+	code_on_map(c, BPF_FUNC_map_lookup_elem, f->cells.map, -4);
+	none = code_skip_if_zero(c, R0);
+	code_add_cell(c, R0, FP, DIFFERENCE);
+	code_here(c, unknown);
+	code_here(c, none);
+	code_add_value(c, R9, 1);
+	code_again_if_below(c, R9, DEPTH_MAX, top);
+	code_exit(c);
+}
+
+/* R6 = the leader's reading, R7 = its previous reading; stores the difference at FP + DIFFERENCE; R8 = the CPU. Then
+ * the program ends if this follower is stopped, or if the task that leaves the CPU is in none of its places. */
+static void write_follower(struct bpf_code *c, const struct bpf_follower *f, int readings,
+			   const struct bpf_places *places)
+{
 	code_call(c, BPF_FUNC_get_smp_processor_id);
 	code_copy(c, R8, R0);
 	code_element_at(c, readings, -4, 0);
@@ -1339,39 +1359,43 @@ static void write_follower(struct bpf_code *c, const struct bpf_follower *f, int
 	code_address(c, R1, R8, 1);
 	code_element_of(c, f->cells.map, -4, R1);
 	code_copy(c, R7, R0);
-	code_differences(c, R6, 0, R7, 0, FP, DIFFERENCE);
+	code_differences(c, R6, 0, R7, FP, DIFFERENCE);
 	code_element_at(c, f->cells.map, -4, 0);
 	code_load(c, R1, R0, 0);
 	code_exit_if_zero(c, R1);
-	code_set(c, R7, (int32_t)first_count(f));
-	if (tasks >= 0) {
-		code_call(c, BPF_FUNC_get_current_pid_tgid);
-		code_element_of(c, tasks, -4, R0);
-		code_load32(c, R1, R0, 0);
-		code_add(c, R7, R1);
-	}
 	code_multiply(c, R8, (int32_t)f->n_places);
-	code_add(c, R7, R8);
-	code_element_of(c, f->cells.map, -4, R7);
-	code_add_words(c, R0, FP, DIFFERENCE, CELL);
+	code_add_value(c, R8, (int32_t)first_count(f));
+	if (places && places->cgroups) {
+		write_cgroups(c, f, places->map);
+		return;
+	}
+	if (places) {
+		code_call(c, BPF_FUNC_get_current_pid_tgid);
+		code_element_of(c, places->map, -4, R0);
+		code_load32(c, R1, R0, 0);
+		code_add(c, R8, R1);
+	}
+	code_element_of(c, f->cells.map, -4, R8);
+	code_add_cell(c, R0, FP, DIFFERENCE);
 	code_exit(c);
 }
 
-/* Runs after the leader; `tasks`: NULL to count whatever runs, in one place a CPU. It starts disabled. 0 or -errno
+/* Runs after the leader; `places`: NULL to count whatever runs, in one place a CPU. It starts disabled. 0 or -errno
  * with the text in *e; bpf_follower_release() in any case. */
-static int bpf_follower_init(struct bpf_follower *f, const struct bpf_leader *l, const struct bpf_tasks *tasks,
-			     uint32_t n_places, uint32_t n_cpus, struct error *e)
+static int bpf_follower_init(struct bpf_follower *f, const struct bpf_leader *l, const struct bpf_places *places,
+			     uint32_t n_cpus, struct error *e)
 {
 	struct bpf_code c = { 0 };
 	int err;
 
 	*f = BPF_FOLLOWER_NONE;
-	f->n_places = n_places;
+	f->n_places = places ? places->n : 1;
 	f->n_cpus = n_cpus;
-	err = bpf_cells_init(&f->cells, "pmrec_counts", sizeof(struct bpf_cell), first_count(f) + n_places * n_cpus);
+	err = bpf_cells_init(&f->cells, "pmrec_counts", sizeof(struct bpf_cell),
+			     first_count(f) + f->n_places * n_cpus);
 	if (err)
 		return error_sys(e, -err, "a BPF map");
-	write_follower(&c, f, l->readings, tasks ? tasks->map : -1);
+	write_follower(&c, f, l->readings, places);
 	f->program = bpf_program_load(
 		&(struct bpf_program){ .name = "pmrec_follower", .type = BPF_PROG_TYPE_RAW_TRACEPOINT }, &c, e);
 	if (f->program < 0)
@@ -1416,7 +1440,7 @@ struct bpf_target {
 	uint32_t id;
 	uint32_t function; /* in its BTF */
 	int fd;            /* owned; -1: none */
-	char name[64];     /* of its function, or as much as the kernel shows */
+	char name[BPF_OBJ_NAME_LEN];
 };
 
 struct bpf_profile {
@@ -1428,24 +1452,12 @@ struct bpf_profile {
 };
 enum { BPF_PROFILE_EVENTS_MAX = 400 }; /* what lies after one address of a program */
 
-static void name_target(struct bpf_target *t, uint32_t btf_id)
-{
-	SCOPED(fd_close) int fd = bpf_by_id(BPF_BTF_GET_FD_BY_ID, btf_id);
-	SCOPED(btf_release) struct btf b = { 0 };
-
-	if (fd < 0)
-		return;
-	if (!btf_read(&b, fd) && *btf_name(&b, t->function))
-		snprintf(t->name, sizeof(t->name), "%s", btf_name(&b, t->function));
-}
-
 /* 0; -ENOENT: no such program; -EPERM; -EINVAL: it has no BTF, so nothing can attach; -EPROTO: it is not compiled. *e
  * has cause and cure. */
 static int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 {
 	struct bpf_func_info function = { 0 };
 	struct bpf_prog_info info = { 0 };
-	uint32_t btf;
 	int err;
 
 	*t = (struct bpf_target){ .id = id, .fd = bpf_by_id(BPF_PROG_GET_FD_BY_ID, id) };
@@ -1472,14 +1484,12 @@ static int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 			e, EPROTO,
 			"-b %u: the BPF program %s is interpreted; reload it after sysctl net.core.bpf_jit_enable=1",
 			id, t->name);
-	btf = info.btf_id;
 	info = (struct bpf_prog_info){ .func_info_rec_size = sizeof(function), .nr_func_info = 1 };
 	err = bpf_info_list(t->fd, &info, sizeof(info), offsetof(struct bpf_prog_info, func_info), &function,
 			    sizeof(function));
 	if (err)
 		return error_sys(e, -err, "-b %u", id);
 	t->function = function.type_id;
-	name_target(t, btf);
 	return 0;
 }
 
@@ -1655,238 +1665,6 @@ static struct bpf_sum bpf_profile_sum(const struct bpf_profile *p, uint32_t targ
 	return (struct bpf_sum){ .first = (const void *)(element + at_total(event)), .n = 1 };
 }
 
-/* ---- counting cgroups (--bpf-counters --for-each-cgroup) ---- */
-
-/* Whenever a CPU changes to a task of another cgroup, all events are read once, and the differences are added to each
- * requested cgroup that contains the old task. So a hundred cgroups need no more events than one. Version 2 hierarchy
- * only. */
-struct bpf_cgroups {
-	uint32_t n_events, n_cgroups, n_cpus;
-	int events; /* map: event * n_cpus + CPU */
-	int places; /* map: id of a cgroup to its number here */
-	/* The first: whether it counts. Then, of each CPU, what was read last, and the difference to it. */
-	struct bpf_cells state;
-	struct bpf_cells cells; /* CPU * n_cgroups + cgroup: a cell of each event */
-	int reader, link;
-};
-#define BPF_CGROUPS_NONE \
-	((struct bpf_cgroups){ .events = -1, \
-			       .places = -1, \
-			       .state = BPF_CELLS_NONE, \
-			       .cells = BPF_CELLS_NONE, \
-			       .reader = -1, \
-			       .link = -1 })
-enum { BPF_CGROUPS_EVENTS_MAX = 400 };
-enum { DEPTH_MAX = 64 };
-
-/* Elements of `state`: the last reading, then the differences to it. */
-static int16_t at_last(uint32_t event)
-{
-	return (int16_t)(event * CELL);
-}
-
-static int16_t at_difference(const struct bpf_cgroups *g, uint32_t event)
-{
-	return at_last(g->n_events + event);
-}
-
-/* Offsets of the kernel's fields that the programs read. */
-struct offsets {
-	int32_t cgroups;       /* in a task: its set of cgroups */
-	uint32_t sched_switch; /* type of the tracepoint */
-};
-
-/* A switch within one set of cgroups changes nothing: sched_switch(preempted, from, to). */
-static void write_same_set(struct bpf_code *c, const struct offsets *at)
-{
-	code_load(c, R2, R1, 8);
-	code_load(c, R3, R1, 16);
-	code_load(c, R2, R2, (int16_t)at->cgroups);
-	code_load(c, R3, R3, (int16_t)at->cgroups);
-	code_exit_if_equal(c, R2, R3);
-}
-
-/* R6 = the state, R8 = the CPU. Replaces the previous reading by the current one. An event that could not be read
- * adds nothing; one that was enabled for less time than before is a new one. */
-static void write_differences(struct bpf_code *c, const struct bpf_cgroups *g)
-{
-	code_copy(c, R9, R8);
-	for (uint32_t i = 0; i < g->n_events; i++) {
-		uint32_t unread;
-
-		code_read_event(c, g->events, R9, FP, NOW);
-		code_add_value(c, R9, (int32_t)g->n_cpus);
-		code_clear_cell(c, R6, at_difference(g, i));
-		code_load(c, R1, FP, NOW + ENABLED);
-		unread = code_skip_if_zero(c, R1);
-		code_differences(c, FP, NOW, R6, at_last(i), R6, at_difference(g, i));
-		code_here(c, unread);
-	}
-}
-
-/* Adds the differences to each cgroup from the root to that of the running task: R9 = the depth. */
-static void write_additions(struct bpf_code *c, const struct bpf_cgroups *g)
-{
-	uint32_t top, unknown, none;
-
-	code_set(c, R9, 0);
-	top = c->n;
-	code_copy(c, R1, R9);
-	code_call(c, BPF_FUNC_get_current_ancestor_cgroup_id);
-	code_exit_if_zero(c, R0);
-	code_store(c, FP, -16, R0);
-	code_on_map(c, BPF_FUNC_map_lookup_elem, g->places, -16);
-	unknown = code_skip_if_zero(c, R0);
-	code_load32(c, R1, R0, 0);
-	code_copy(c, R2, R8);
-	code_multiply(c, R2, (int32_t)g->n_cgroups);
-	code_add(c, R1, R2);
-	code_store32(c, FP, -4, R1);
-	code_on_map(c, BPF_FUNC_map_lookup_elem, g->cells.map, -4);
-	none = code_skip_if_zero(c, R0);
-	code_add_words(c, R0, R6, at_difference(g, 0), (int16_t)(g->n_events * CELL));
-	code_here(c, unknown);
-	code_here(c, none);
-	code_add_value(c, R9, 1);
-	code_again_if_below(c, R9, DEPTH_MAX, top);
-	code_exit(c);
-}
-
-static void write_program(struct bpf_code *c, const struct bpf_cgroups *g, const struct offsets *at)
-{
-	if (at)
-		write_same_set(c, at);
-	code_call(c, BPF_FUNC_get_smp_processor_id);
-	code_copy(c, R8, R0);
-	code_add_value(c, R0, 1);
-	code_element_of(c, g->state.map, -4, R0);
-	code_copy(c, R6, R0);
-	write_differences(c, g);
-	code_element_at(c, g->state.map, -4, 0);
-	code_load(c, R1, R0, 0);
-	code_exit_if_zero(c, R1);
-	write_additions(c, g);
-}
-
-static int load_switch(const struct bpf_cgroups *g, const struct offsets *at, struct error *e)
-{
-	struct bpf_program p = { .name = "pmrec_cgroups", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
-	struct bpf_code c = { 0 };
-
-	write_program(&c, g, at);
-	if (at) {
-		p.type = BPF_PROG_TYPE_TRACING;
-		p.attach = BPF_TRACE_RAW_TP;
-		p.target_type = at->sched_switch;
-	}
-	return bpf_program_load(&p, &c, e);
-}
-
-static int find_offsets(struct offsets *at, const struct root *root, struct error *e)
-{
-	SCOPED(btf_release) struct btf b;
-	int err = btf_read_kernel(&b, root);
-
-	if (!err) {
-		at->cgroups = btf_member(&b, "task_struct", "cgroups");
-		at->sched_switch = btf_typedef(&b, "btf_trace_sched_switch");
-	}
-	if (err || at->cgroups < 0 || at->cgroups > INT16_MAX || !at->sched_switch)
-		return error_set(e, ENOTSUP,
-				 "counting cgroups with BPF needs /sys/kernel/btf/vmlinux, a kernel with "
-				 "CONFIG_DEBUG_INFO_BTF=y and CONFIG_CGROUPS=y");
-	return 0;
-}
-
-/* The type that statfs() reports for a version 2 hierarchy. */
-#define VERSION_2 0x63677270u
-
-/* The id of a version 2 cgroup is its directory's inode number. */
-static int put_places(const struct bpf_cgroups *g, const int *directory, struct error *e)
-{
-	for (uint32_t i = 0; i < g->n_cgroups; i++) {
-		struct statfs fs;
-		struct stat st;
-		uint64_t id;
-		int err = fstat(directory[i], &st) || fstatfs(directory[i], &fs) ? -errno : 0;
-
-		if (!err && (uint32_t)fs.f_type != VERSION_2)
-			return error_set(e, ENOTSUP,
-					 "BPF programs see only version 2 cgroups, and perf_event is in version 1 "
-					 "here; boot with cgroup_no_v1=perf_event, or count without --bpf-counters");
-		id = st.st_ino;
-		if (!err)
-			err = bpf_map_put(g->places, &id, &i);
-		if (err)
-			return error_sys(e, -err, "cgroup %u", i + 1);
-	}
-	return 0;
-}
-
-static int make_maps(struct bpf_cgroups *g, struct error *e)
-{
-	int err;
-
-	g->events = bpf_map_new("pmrec_events", BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, 4, g->n_events * g->n_cpus,
-				BPF_KEEP_EVENTS);
-	err = g->events < 0 ? g->events : 0;
-	if (!err)
-		err = g->places = bpf_map_new("pmrec_places", BPF_MAP_TYPE_HASH, 8, 4, g->n_cgroups, 0);
-	if (err >= 0)
-		err = bpf_cells_init(&g->state, "pmrec_state", 2 * CELL * g->n_events, g->n_cpus + 1);
-	if (err >= 0)
-		err = bpf_cells_init(&g->cells, "pmrec_counts", CELL * g->n_events, g->n_cpus * g->n_cgroups);
-	return err < 0 ? error_sys(e, -err, "a BPF map") : 0;
-}
-
-/* Starts disabled. `directory`: descriptors of the cgroups. 0 or -errno with the text in *e; bpf_cgroups_release() in
- * any case. */
-static int bpf_cgroups_init(struct bpf_cgroups *g, const struct root *root, const int *directory, uint32_t n_cgroups,
-			    uint32_t n_events, uint32_t n_cpus, struct error *e)
-{
-	struct offsets at = { 0 };
-	SCOPED(fd_close) int program = -1;
-	int err;
-
-	*g = BPF_CGROUPS_NONE;
-	g->n_events = n_events;
-	g->n_cgroups = n_cgroups;
-	g->n_cpus = n_cpus;
-	if (n_events > BPF_CGROUPS_EVENTS_MAX)
-		return error_set(e, E2BIG, "--bpf-counters: more than %d events in cgroups", BPF_CGROUPS_EVENTS_MAX);
-	err = find_offsets(&at, root, e);
-	if (!err)
-		err = make_maps(g, e);
-	if (!err)
-		err = put_places(g, directory, e);
-	if (err)
-		return err;
-	g->reader = load_switch(g, NULL, e);
-	program = g->reader < 0 ? g->reader : load_switch(g, &at, e);
-	if (program < 0)
-		return program;
-	g->link = bpf_program_attach(program, NULL);
-	return g->link < 0 ? error_sys(e, -g->link, "attaching to sched_switch") : 0;
-}
-
-static void bpf_cgroups_release(struct bpf_cgroups *g)
-{
-	int *const fd[] = { &g->link, &g->reader, &g->places, &g->events };
-
-	for (size_t i = 0; i < sizeof(fd) / sizeof(fd[0]); i++)
-		fd_close(fd[i]);
-	bpf_cells_release(&g->state);
-	bpf_cells_release(&g->cells);
-	*g = BPF_CGROUPS_NONE;
-}
-
-static struct bpf_sum bpf_cgroups_sum(const struct bpf_cgroups *g, uint32_t event, uint32_t cgroup, uint32_t cpu)
-{
-	const char *element = bpf_cells_at(&g->cells, (size_t)cpu * g->n_cgroups + cgroup);
-
-	return (struct bpf_sum){ .first = (const void *)(element + event * CELL), .n = 1 };
-}
-
 /* ---- what groups and rows have of it ---- */
 
 /* What all groups that BPF counts share. */
@@ -1896,30 +1674,15 @@ struct perf_bpf {
 	struct bpf_target *target;
 	uint32_t n_targets;
 	struct bpf_profile profile;
-	bool tasks_begun;
-	struct bpf_tasks tasks;
-	uint32_t *place; /* instance of each place of counts of tasks */
-	uint32_t n_places;
-	struct bpf_cgroups cgroups;
-	struct perf_group **reader; /* owned; of cgroups, by CPU: the first group there, which reads for all */
+	struct bpf_places places; /* of tasks or of cgroups */
+	uint32_t *task;           /* owned; instance of each place of a task */
 };
 
 /* A member of a group. */
 struct bpf_member {
-	uint32_t index; /* among the events of the profile or of the cgroups */
+	uint32_t index; /* among the events of the profile */
 	struct bpf_leader leader;
 	struct bpf_follower follower;
-};
-
-/* How one way differs from the others. NULL: nothing to do there. */
-struct bpf_way {
-	int (*begin)(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *e);
-	int (*open)(struct perf_row *row);
-	void (*close)(struct perf_row *row);
-	struct bpf_sum (*sum)(const struct perf_row *row, uint32_t k);
-	void (*enable)(struct perf_row *row, bool on);
-	void (*refresh)(const struct perf_row *row);
-	void (*online)(struct perf_group *g, uint32_t cpu);
 };
 
 static struct bpf_group *row_bpf(const struct perf_row *row)
@@ -1934,25 +1697,17 @@ static uint32_t row_cpu(const struct perf_row *row)
 
 /* ---- around the runs of a program ---- */
 
-static int profile_open(struct perf_row *row)
+/* Puts the row's open events into the map, or takes them out: it would keep them open. */
+static int profile_put(const struct perf_row *row, bool in)
 {
-	struct bpf_group *b = row_bpf(row);
+	const struct bpf_group *b = row_bpf(row);
 	int err = 0;
 
 	for (uint32_t k = 0; k < row->n && !b->target && !err; k++)
 		if (row->fd[k] >= 0)
-			err = bpf_profile_put(&b->all->profile, b->member[k].index, row_cpu(row), row->fd[k]);
+			err = bpf_profile_put(&b->all->profile, b->member[k].index, row_cpu(row),
+					      in ? row->fd[k] : -1);
 	return err;
-}
-
-/* The map would keep them open. */
-static void profile_close(struct perf_row *row)
-{
-	struct bpf_group *b = row_bpf(row);
-
-	for (uint32_t k = 0; k < row->n && !b->target; k++)
-		if (row->fd[k] >= 0)
-			bpf_profile_put(&b->all->profile, b->member[k].index, row_cpu(row), -1);
 }
 
 static struct bpf_sum profile_sum(const struct perf_row *row, uint32_t k)
@@ -1974,10 +1729,10 @@ static int leader_begin(struct perf_source *s, struct plan *p, struct perf_group
 	bool shared = true;
 	int err = 0;
 
-	if (g->tasks && !all->tasks_begun) {
-		all->tasks_begun = true;
-		err = bpf_tasks_init(&all->tasks, p->root, g->inherit, e);
-	}
+	if (all->places.map < 0 && g->tasks)
+		err = bpf_tasks_init(&all->places, p->root, s->n_tasks, g->inherit, e);
+	else if (all->places.map < 0 && g->n_cgroups)
+		err = bpf_cgroups_init(&all->places, s->cgroup, s->n_cgroups, e);
 	if (err)
 		return err;
 	if (bpf_leaders_open(&leaders, path ? path : BPF_ATTR_MAP, &why)) {
@@ -1992,8 +1747,8 @@ static int leader_begin(struct perf_source *s, struct plan *p, struct perf_group
 
 		err = bpf_leader_begin(&m->leader, &leaders, &ev->attr, ev->filter, &all->online, all->n_cpus, e);
 		if (!err)
-			err = bpf_follower_init(&m->follower, &m->leader, g->tasks ? &all->tasks : NULL,
-						g->tasks ? all->n_places : 1, all->n_cpus, e);
+			err = bpf_follower_init(&m->follower, &m->leader,
+						g->tasks || g->n_cgroups ? &all->places : NULL, all->n_cpus, e);
 		if (err)
 			error_prefix(e, "%s", ev->ev->name);
 		shared = shared && m->leader.shared;
@@ -2008,7 +1763,9 @@ static uint32_t row_place(const struct perf_row *row)
 	const struct perf_bpf *all = row_bpf(row)->all;
 	uint32_t i = 0;
 
-	while (row->group->tasks && i < all->n_places && all->place[i] != row->instance)
+	if (row->group->n_cgroups)
+		return row->cgroup;
+	while (row->group->tasks && i < all->places.n && all->task[i] != row->instance)
 		i++;
 	return i;
 }
@@ -2026,13 +1783,7 @@ static int leader_open(struct perf_row *row)
 		return 0;
 	for (uint32_t k = 0; k < row->n; k++)
 		bpf_sum_clear(&row->sum[k]);
-	return bpf_map_put(b->all->tasks.map, &row->at.pid, &(uint32_t){ row_place(row) });
-}
-
-static void leader_close(struct perf_row *row)
-{
-	if (row->group->tasks)
-		bpf_map_drop(row_bpf(row)->all->tasks.map, &row->at.pid);
+	return bpf_map_put(b->all->places.map, &row->at.pid, &(uint32_t){ row_place(row) });
 }
 
 static void read_everywhere(const struct bpf_group *b, uint32_t k)
@@ -2051,107 +1802,6 @@ static void leader_enable(struct perf_row *row, bool on)
 	}
 }
 
-/* The running task has been counted up to its last switch only. Tasks may run anywhere. */
-static void leader_refresh(const struct perf_row *row)
-{
-	const struct bpf_group *b = row_bpf(row);
-
-	for (uint32_t k = 0; k < row->n; k++) {
-		if (!row->group->tasks)
-			bpf_follower_read(&b->member[k].follower, &b->member[k].leader, row_cpu(row));
-		else if (row == row->group->row[0])
-			read_everywhere(b, k);
-	}
-}
-
-static void leader_online(struct perf_group *g, uint32_t cpu)
-{
-	cpulist_add(&g->bpf->all->online, cpu);
-	for (uint32_t k = 0; k < g->n; k++)
-		(void)bpf_leader_add_cpu(&g->bpf->member[k].leader, &g->member[k]->attr, g->member[k]->filter, cpu);
-}
-
-/* ---- for cgroups ---- */
-
-static int cgroup_put(const struct perf_group *g, uint32_t k, uint32_t cpu)
-{
-	const struct bpf_group *b = g->bpf;
-	union perf_attr attr = g->member[k]->attr;
-	SCOPED(fd_close) int fd = -1;
-
-	attr.a.disabled = 0;
-	attr.a.inherit = 0;
-	attr.a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	fd = perf_open(&attr, perf_on_cpu((int)cpu), -1);
-	cpu += b->member[k].index * b->all->n_cpus;
-	return fd < 0 ? fd : bpf_map_put_fd(b->all->cgroups.events, &cpu, fd);
-}
-
-/* The programs exist already: they count all groups. */
-static int cgroup_begin(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *e)
-{
-	snprintf(g->bpf->text, sizeof(g->bpf->text), "cgroups");
-	for (uint32_t k = 0; k < g->n; k++)
-		for (size_t i = 0; i < g->cpus.n; i++) {
-			int err = cgroup_put(g, k, g->cpus.cpu[i]);
-
-			if (err && err != -ENODEV)
-				return error_sys(e, -err, "%s on CPU %u", g->member[k]->ev->name, g->cpus.cpu[i]);
-		}
-	return 0;
-}
-
-static struct bpf_sum cgroup_sum(const struct perf_row *row, uint32_t k)
-{
-	const struct bpf_group *b = row_bpf(row);
-
-	return bpf_cgroups_sum(&b->all->cgroups, b->member[k].index, row->cgroup, row_cpu(row));
-}
-
-/* All groups are counted together. */
-static void cgroup_enable(struct perf_row *row, bool on)
-{
-	struct perf_bpf *all = row_bpf(row)->all;
-
-	if (*(uint64_t *)bpf_cells_at(&all->cgroups.state, 0) == on)
-		return;
-	for (size_t i = 0; i < all->online.n; i++)
-		bpf_program_run(all->cgroups.reader, all->online.cpu[i]);
-	bpf_cells_enable(&all->cgroups.state, on);
-}
-
-static void cgroup_refresh(const struct perf_row *row)
-{
-	const struct perf_bpf *all = row_bpf(row)->all;
-	struct perf_group **reader = &all->reader[row_cpu(row)];
-
-	if (row->cgroup != row->group->first_cgroup)
-		return;
-	if (!*reader || row->group->number < (*reader)->number)
-		*reader = row->group;
-	if (*reader == row->group)
-		bpf_program_run(all->cgroups.reader, row_cpu(row));
-}
-
-static void cgroup_online(struct perf_group *g, uint32_t cpu)
-{
-	cpulist_add(&g->bpf->all->online, cpu);
-	for (uint32_t k = 0; k < g->n; k++)
-		(void)cgroup_put(g, k, cpu);
-}
-
-/* ---- the table ---- */
-
-/* clang-format off */
-static const struct bpf_way bpf_ways[] = {
-	[PERF_BY_PROGRAM] = { .open = profile_open, .close = profile_close, .sum = profile_sum },
-	[PERF_BY_LEADER] = { .begin = leader_begin, .open = leader_open, .close = leader_close, .sum = leader_sum,
-			     .enable = leader_enable, .refresh = leader_refresh, .online = leader_online },
-	[PERF_BY_CGROUP] = { .begin = cgroup_begin, .sum = cgroup_sum, .enable = cgroup_enable,
-			     .refresh = cgroup_refresh, .online = cgroup_online },
-};
-/* clang-format on */
-
 enum perf_way perf_way_of(const struct record_options *o, const struct event *ev)
 {
 	if (ev->type == EVENT_TYPE_TOOL)
@@ -2159,28 +1809,28 @@ enum perf_way perf_way_of(const struct record_options *o, const struct event *ev
 	if (o->perf.bpf_programs)
 		return PERF_BY_PROGRAM;
 	/* Events outside of cores belong to no task. */
-	if (ev->uncore || (!o->perf.bpf_counters && !(ev->mods & EVENT_MOD_BPF)))
-		return PERF_BY_READ;
-	return o->perf.each_cgroup ? PERF_BY_CGROUP : PERF_BY_LEADER;
+	return !ev->uncore && (o->perf.bpf_counters || ev->mods & EVENT_MOD_BPF) ? PERF_BY_LEADER : PERF_BY_READ;
 }
 
 /* ---- rows ---- */
 
 int bpf_row_open(struct perf_row *row)
 {
-	struct bpf_group *b = row_bpf(row);
+	bool program = row->group->way == PERF_BY_PROGRAM;
 
 	if (!row->sum)
 		row->sum = memory_new(row->n, sizeof(*row->sum));
 	for (uint32_t k = 0; k < row->n; k++)
-		row->sum[k] = b->way->sum(row, k);
-	return b->way->open ? b->way->open(row) : 0;
+		row->sum[k] = program ? profile_sum(row, k) : leader_sum(row, k);
+	return program ? profile_put(row, true) : leader_open(row);
 }
 
 void bpf_row_close(struct perf_row *row)
 {
-	if (row->sum && row_bpf(row)->way->close)
-		row_bpf(row)->way->close(row);
+	if (row->sum && row->group->way == PERF_BY_PROGRAM)
+		profile_put(row, false);
+	else if (row->sum && row->group->tasks)
+		bpf_map_drop(row_bpf(row)->all->places.map, &row->at.pid);
 }
 
 int bpf_row_enable(struct perf_row *row, bool on)
@@ -2188,16 +1838,24 @@ int bpf_row_enable(struct perf_row *row, bool on)
 	struct bpf_group *b = row_bpf(row);
 
 	/* It concerns all rows alike. */
-	if (b->way->enable && b->on != on)
-		b->way->enable(row, on);
+	if (row->group->way == PERF_BY_LEADER && b->on != on)
+		leader_enable(row, on);
 	b->on = on;
 	return 0;
 }
 
+/* The running task has been counted up to its last switch only. Tasks may run anywhere; one reading of a CPU is for
+ * all cgroups. */
 void bpf_row_refresh(const struct perf_row *row)
 {
-	if (row_bpf(row)->way->refresh)
-		row_bpf(row)->way->refresh(row);
+	const struct perf_group *g = row->group;
+
+	for (uint32_t k = 0; k < row->n && g->way == PERF_BY_LEADER; k++) {
+		if (g->tasks && row == g->row[0])
+			read_everywhere(g->bpf, k);
+		else if (!g->tasks && (!g->n_cgroups || row->cgroup == g->first_cgroup))
+			bpf_follower_read(&g->bpf->member[k].follower, &g->bpf->member[k].leader, row_cpu(row));
+	}
 }
 
 ssize_t bpf_row_read(const struct perf_row *row)
@@ -2219,8 +1877,11 @@ ssize_t bpf_row_read(const struct perf_row *row)
 
 void bpf_group_online(struct perf_group *g, uint32_t cpu)
 {
-	if (g->bpf->way->online)
-		g->bpf->way->online(g, cpu);
+	if (g->way != PERF_BY_LEADER)
+		return;
+	cpulist_add(&g->bpf->all->online, cpu);
+	for (uint32_t k = 0; k < g->n; k++)
+		(void)bpf_leader_add_cpu(&g->bpf->member[k].leader, &g->member[k]->attr, g->member[k]->filter, cpu);
 }
 
 /* ---- groups ---- */
@@ -2229,8 +1890,7 @@ static struct bpf_group *group_new(struct perf_bpf *all, const struct perf_group
 {
 	struct bpf_group *b = memory_new(1, sizeof(*b));
 
-	*b = (struct bpf_group){ .way = &bpf_ways[g->way],
-				 .opens = g->way == PERF_BY_PROGRAM,
+	*b = (struct bpf_group){ .opens = g->way == PERF_BY_PROGRAM,
 				 .all = all,
 				 .n = g->n,
 				 .member = memory_new(g->n, sizeof(*b->member)) };
@@ -2260,17 +1920,14 @@ static struct perf_bpf *bpf_new(const struct perf_source *s, const struct plan *
 	int err;
 
 	*b = (struct perf_bpf){ .profile = { .events = -1, .cells = BPF_CELLS_NONE },
-				.tasks = BPF_TASKS_NONE,
-				.cgroups = BPF_CGROUPS_NONE,
-				.n_places = s->n_tasks,
-				.place = memory_new(s->n_tasks, sizeof(*b->place)) };
+				.places = BPF_PLACES_NONE,
+				.task = memory_new(s->n_tasks, sizeof(*b->task)) };
 	err = root_cpulist(p->root, &b->online, "/sys/devices/system/cpu/online");
 	if (!err)
 		err = root_cpulist(p->root, &possible, "/sys/devices/system/cpu/possible");
 	b->n_cpus = err || !possible.n ? 0 : possible.cpu[possible.n - 1] + 1;
-	b->reader = memory_new(b->n_cpus, sizeof(*b->reader));
 	for (uint32_t i = 0; i < s->n_tasks; i++)
-		b->place[i] = s->task[i].instance;
+		b->task[i] = s->task[i].instance;
 	if (b->n_cpus)
 		return b;
 	perf_bpf_release(b);
@@ -2285,10 +1942,8 @@ void perf_bpf_release(struct perf_bpf *b)
 	for (uint32_t i = 0; i < b->n_targets; i++)
 		fd_close(&b->target[i].fd);
 	free(b->target);
-	bpf_tasks_release(&b->tasks);
-	bpf_cgroups_release(&b->cgroups);
-	free(b->place);
-	free(b->reader);
+	bpf_places_release(&b->places);
+	free(b->task);
 	cpulist_release(&b->online);
 	free(b);
 }
@@ -2362,15 +2017,6 @@ static int begin_profile(struct perf_source *s, struct plan *p, uint32_t n_event
 	return 0;
 }
 
-static int begin_cgroups(struct perf_source *s, struct plan *p, uint32_t n_events, struct error *e)
-{
-	SCOPED(scoped_free) int *directory = memory_new(s->n_cgroups, sizeof(*directory));
-
-	for (uint32_t i = 0; i < s->n_cgroups; i++)
-		directory[i] = s->cgroup[i].fd;
-	return bpf_cgroups_init(&s->bpf->cgroups, p->root, directory, s->n_cgroups, n_events, s->bpf->n_cpus, e);
-}
-
 int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 {
 	bool any = p->options->perf.bpf_programs != NULL, groups = false;
@@ -2381,8 +2027,7 @@ int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 		enum perf_way way = perf_way_of(p->options, ev);
 
 		any = any || way != PERF_BY_READ;
-		groups = groups || ((way == PERF_BY_LEADER || way == PERF_BY_CGROUP) && ev->group &&
-				    !(ev->mods & EVENT_MOD_WEAK));
+		groups = groups || (way == PERF_BY_LEADER && ev->group && !(ev->mods & EVENT_MOD_WEAK));
 	}
 	err = any ? bpf_check(e) : 0;
 	if (err || !groups)
@@ -2390,34 +2035,18 @@ int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 	return plan_refused(p, PM_OK, pm_remark(0), pm_remark(PM_REMARK_BPF_ONE_BY_ONE));
 }
 
-/* Checks what options alone do not show: single events with the modifier. */
-static int check_target(const struct record_options *o, const struct perf_group *g, struct error *e)
-{
-	const char *name = g->member[0]->ev->name;
-
-	if (g->way != PERF_BY_LEADER)
-		return 0;
-	if (g->n_cgroups)
-		return error_set(e, EINVAL, "%s: BPF counts cgroups with --for-each-cgroup, not with -G", name);
-	if (o->perf.per_thread)
-		return error_set(e, EINVAL, "%s: BPF cannot follow new threads one by one, as --per-thread does",
-				 name);
-	return 0;
-}
-
 int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 {
-	uint32_t events[PERF_BY_CGROUP + 1] = { 0 };
+	uint32_t events[PERF_BY_LEADER + 1] = { 0 };
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		events[s->group[i]->way] += s->group[i]->n;
-	if (!events[PERF_BY_LEADER] && !events[PERF_BY_CGROUP] && !p->options->perf.bpf_programs)
+	if (!events[PERF_BY_LEADER] && !p->options->perf.bpf_programs)
 		return 0;
-	for (uint32_t i = 0; i < s->n_groups && !err; i++)
-		err = check_target(p->options, s->group[i], e);
-	if (err)
-		return err;
+	/* Options alone do not show single events with the modifier. */
+	if (events[PERF_BY_LEADER] && p->options->perf.per_thread)
+		return error_set(e, EINVAL, "BPF cannot follow new threads one by one, as --per-thread does");
 	s->bpf = bpf_new(s, p);
 	if (!s->bpf)
 		return error_sys(e, ENOMEM, "counting with BPF");
@@ -2434,11 +2063,9 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 	}
 	if (p->options->perf.bpf_programs)
 		err = begin_profile(s, p, events[PERF_BY_PROGRAM], e);
-	if (events[PERF_BY_CGROUP] && !err)
-		err = begin_cgroups(s, p, events[PERF_BY_CGROUP], e);
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
-		if (s->group[i]->bpf && s->group[i]->bpf->way->begin)
-			err = s->group[i]->bpf->way->begin(s, p, s->group[i], e);
+		if (s->group[i]->way == PERF_BY_LEADER)
+			err = leader_begin(s, p, s->group[i], e);
 	return err;
 }
 
@@ -2455,7 +2082,7 @@ void perf_bpf_doctor(const struct plan *p, struct buf *out)
 	buf_printf(out, "--bpf-counters works here%s\n",
 		   root_exists(p->root, "/sys/kernel/btf/vmlinux") ?
 			   "" :
-			   " for CPUs, not for tasks and cgroups: they need a kernel with CONFIG_DEBUG_INFO_BTF=y");
+			   " for CPUs and cgroups, not for tasks: they need a kernel with CONFIG_DEBUG_INFO_BTF=y");
 	if (bpf_check_attach(&why))
 		buf_printf(out, "no -b: %s\n", why.text);
 	else if (!privileges_has("cap_sys_admin"))

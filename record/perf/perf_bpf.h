@@ -1,7 +1,7 @@
 /*
- * perf events that BPF programs count (-b, --bpf-counters, the modifier b). Three ways: around the runs of other
- * BPF programs, through leaders that many share, and for cgroups. They differ in what they hold and how they are
- * read; the result is counts with enabled and running times, as for other events.
+ * perf events that BPF programs count (-b, --bpf-counters, the modifier b). Two ways: around the runs of other BPF
+ * programs, and through leaders that many share. They differ in what they hold and how they are read; the result is
+ * counts with enabled and running times, as for other events.
  */
 #pragma once
 
@@ -19,22 +19,21 @@ struct perf_source;
 struct plan;
 struct record_options;
 
-enum perf_way { PERF_BY_READ, PERF_BY_PROGRAM, PERF_BY_LEADER, PERF_BY_CGROUP };
+enum perf_way { PERF_BY_READ, PERF_BY_PROGRAM, PERF_BY_LEADER };
 
 /* How the event is to be counted. */
 enum perf_way perf_way_of(const struct record_options *o, const struct event *ev);
 
 /* What one of the groups has that BPF counts. */
 struct bpf_group {
-	const struct bpf_way *way; /* opaque, as the next */
-	struct perf_bpf *all;
+	struct perf_bpf *all;      /* opaque */
 	struct bpf_member *member; /* owned; of each of the perf group; opaque */
 	uint32_t n;
 	uint32_t target;  /* PERF_BY_PROGRAM */
 	bool opens;       /* its rows have open events of their own */
 	bool on;          /* it counts */
 	bool first;       /* of those that are counted in the same way */
-	char text[24];    /* for the recording: "program 12", "shared", "alone" or "cgroups" */
+	char text[24];    /* for the recording: "program 12", "shared" or "alone" */
 	const char *name; /* of the program, or NULL; the target's */
 };
 

@@ -179,6 +179,11 @@ need_bpffs() {
 	[ "$(faults "pm-$id-a")" -lt 25000 ]
 	[ "$(faults "pm-$id-c")" -ge 5000 ]
 	[ "$(faults "pm-$id-c")" -lt 10000 ]
+	bpf -i 0 --privacy=full -e minor-faults -G "pm-$id-c" -o x.pmr -- bash -c "$work"
+	"$bin/pmrep" stat -x, x.pmr >out
+	cat out
+	[ "$(faults "pm-$id-c")" -ge 5000 ]
+	[ "$(faults "pm-$id-c")" -lt 10000 ]
 }
 
 @test "two recorders share one event, and a third can tell when they have been killed" {

@@ -1,5 +1,4 @@
-/* The types of a kernel with little in it: task_struct { int cgroups; int pid; }, the pid at byte 12, and the type of a
- * tracepoint. */
+/* The types of a kernel with little in it: task_struct { int cgroups; int pid; }, the pid at byte 12. */
 #pragma once
 
 #include <linux/btf.h>

@@ -552,7 +552,7 @@ static void tasks_have_places_and_so_have_their_children(void **state)
 		int32_t state, pad[2], pid;
 	} child = { .pid = 31 };
 	uint64_t context[] = { (uintptr_t)&child, 0 };
-	struct bpf_tasks tasks;
+	struct bpf_places tasks;
 	struct error e = { 0 };
 	struct root root;
 	char dir[32];
@@ -560,14 +560,14 @@ static void tasks_have_places_and_so_have_their_children(void **state)
 	sysroot_make(dir, NULL);
 	kernel_types_put(dir);
 	root_init(&root, dir);
-	if (bpf_tasks_init(&tasks, &root, true, &e))
+	if (bpf_tasks_init(&tasks, &root, 3, true, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(n_links, 2);
 	assert_string_equal(links[0].tracepoint, "task_newtask");
 	assert_string_equal(links[1].tracepoint, "sched_process_free");
 	n_links = 0;
 	lead();
-	assert_int_equal(bpf_follower_init(&follower, &leader, &tasks, 3, CPUS, &e), 0);
+	assert_int_equal(bpf_follower_init(&follower, &leader, &tasks, CPUS, &e), 0);
 	bpf_cells_enable(&follower.cells, true);
 	assert_int_equal(bpf_map_put(tasks.map, &(uint32_t){ 30 }, &(uint32_t){ 2 }), 0);
 	assert_int_equal(bpf_map_put(tasks.map, &(uint32_t){ 40 }, &(uint32_t){ 0 }), 0);
@@ -612,17 +612,66 @@ static void tasks_have_places_and_so_have_their_children(void **state)
 	leave(1, 30);
 	assert_cell(bpf_follower_sum(&follower, 2, 1), 150, 100, 100);
 	unlead();
-	bpf_tasks_release(&tasks);
+	bpf_places_release(&tasks);
 	/* Without inheritance nobody looks at who begins. */
 	n_links = 0;
-	assert_int_equal(bpf_tasks_init(&tasks, &root, false, &e), 0);
+	assert_int_equal(bpf_tasks_init(&tasks, &root, 3, false, &e), 0);
 	assert_int_equal(n_links, 1);
 	assert_string_equal(links[0].tracepoint, "sched_process_free");
-	bpf_tasks_release(&tasks);
+	bpf_places_release(&tasks);
 	/* Nor without knowing where a task's number is. */
 	sysroot_put(dir, "/sys/kernel/btf/vmlinux", "x");
-	assert_int_equal(bpf_tasks_init(&tasks, &root, true, &e), -ENOTSUP);
+	assert_int_equal(bpf_tasks_init(&tasks, &root, 3, true, &e), -ENOTSUP);
 	root_release(&root);
+	sysroot_remove(dir);
+}
+
+/* What the event of a CPU has counted belongs to the cgroup of the task that leaves it, and to all around that. */
+static void cgroups_count_with_those_around_them(void **state)
+{
+	struct perf_cgroup cgroup[2] = { { .name = (char *)(uintptr_t) "a" }, { .name = (char *)(uintptr_t) "b" } };
+	struct bpf_places places;
+	struct error e = { 0 };
+	struct stat st;
+	char dir[32], path[64];
+
+	sysroot_make(dir, NULL);
+	memset(around, 0, sizeof(around));
+	around[0] = 1;
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%d", dir, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+		cgroup[i].fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_int_equal(fstat(cgroup[i].fd, &st), 0);
+		around[i + 1] = st.st_ino;
+	}
+	assert_int_equal(bpf_cgroups_init(&places, cgroup, 2, &e), 0);
+	lead();
+	assert_int_equal(bpf_follower_init(&follower, &leader, &places, CPUS, &e), 0);
+	/* Nothing while it is stopped, and nothing of that later. */
+	event[0][0] = (struct bpf_cell){ 100, 1000, 500 };
+	leave(0, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 0), 0, 0, 0);
+	bpf_cells_enable(&follower.cells, true);
+	event[0][0] = (struct bpf_cell){ 104, 1020, 510 };
+	leave(0, 1);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_cell(bpf_follower_sum(&follower, i, 0), 4, 20, 10);
+	/* Of a task that is not in the inner one. */
+	around[2] = 0;
+	event[0][0].value = 109;
+	bpf_follower_read(&follower, &leader, 0);
+	assert_cell(bpf_follower_sum(&follower, 0, 0), 9, 20, 10);
+	assert_cell(bpf_follower_sum(&follower, 1, 0), 4, 20, 10);
+	/* The other CPU has counts of its own. */
+	event[0][1] = (struct bpf_cell){ 7, 8, 4 };
+	bpf_follower_read(&follower, &leader, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 0), 9, 20, 10);
+	assert_cell(bpf_follower_sum(&follower, 0, 1), 7, 8, 4);
+	unlead();
+	bpf_places_release(&places);
+	for (int i = 0; i < 2; i++)
+		close(cgroup[i].fd);
 	sysroot_remove(dir);
 }
 
@@ -793,109 +842,6 @@ static void leaders_are_found_by_name(void **state)
 	sysroot_remove(dir);
 }
 
-/* ---- cgroups ---- */
-
-static void expect_cgroup(const struct bpf_cgroups *g, uint32_t number, uint64_t first, uint64_t enabled,
-			  uint64_t second)
-{
-	struct bpf_sum sum = bpf_cgroups_sum(g, 0, number, 0);
-
-	assert_cell(sum, first, enabled, enabled / 2);
-	sum = bpf_cgroups_sum(g, 1, number, 0);
-	assert_cell(sum, second, 10 * second, 10 * second);
-}
-
-/* What the events of a CPU have counted belongs to the cgroup of the task that leaves it, and to all around that. */
-static void cgroups_count_with_those_around_them(void **state)
-{
-	struct {
-		const void *cgroups;
-	} from = { &maps }, to = { &programs };
-	uint64_t context[] = { 0, (uintptr_t)&from, (uintptr_t)&to };
-	const struct program *reader, *at_switch;
-	struct bpf_cgroups g;
-	struct error e = { 0 };
-	struct stat st;
-	struct root root;
-	char dir[32], path[64];
-	int fd[2];
-
-	sysroot_make(dir, NULL);
-	kernel_types_put(dir);
-	root_init(&root, dir);
-	memset(around, 0, sizeof(around));
-	around[0] = 1;
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/%d", dir, i);
-		assert_int_equal(mkdir(path, 0700), 0);
-		fd[i] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		assert_int_equal(fstat(fd[i], &st), 0);
-		around[i + 1] = st.st_ino;
-	}
-	if (bpf_cgroups_init(&g, &root, fd, 2, 2, CPUS, &e))
-		fail_msg("%s", e.text);
-	assert_int_equal(n_links, 1);
-	reader = named("pmrec_cgroups", 0);
-	at_switch = named("pmrec_cgroups", 1);
-	assert_int_equal(links[0].program, at_switch->fd);
-	cpu = 0;
-	/* Nothing while it is stopped, and nothing of that later. */
-	event[0][0] = (struct bpf_cell){ 100, 1000, 500 };
-	event[1][0] = (struct bpf_cell){ 1, 10, 10 };
-	run(reader, NULL);
-	expect_cgroup(&g, 0, 0, 0, 0);
-	bpf_cells_enable(&g.state, true);
-	event[0][0] = (struct bpf_cell){ 104, 1020, 510 };
-	event[1][0] = (struct bpf_cell){ 3, 30, 30 };
-	run(at_switch, context);
-	expect_cgroup(&g, 0, 4, 20, 2);
-	expect_cgroup(&g, 1, 4, 20, 2);
-	/* Of a task that is not in the inner one. */
-	around[2] = 0;
-	event[0][0].value = 109;
-	bpf_program_run(g.reader, 0);
-	expect_cgroup(&g, 0, 9, 20, 2);
-	expect_cgroup(&g, 1, 4, 20, 2);
-	/* Within one set of cgroups nothing changes hands, so nothing is read. */
-	to.cgroups = from.cgroups;
-	event[0][0].value = 110;
-	run(at_switch, context);
-	expect_cgroup(&g, 0, 9, 20, 2);
-	/* What cannot be read adds nothing, and what it has counted meanwhile is not lost. */
-	broken[0][0] = true;
-	event[1][0] = (struct bpf_cell){ 4, 40, 40 };
-	run(reader, NULL);
-	expect_cgroup(&g, 0, 9, 20, 3);
-	broken[0][0] = false;
-	event[0][0] = (struct bpf_cell){ 111, 1024, 512 };
-	run(reader, NULL);
-	expect_cgroup(&g, 0, 11, 24, 3);
-	/* Enabled for less time than before: another event, which began at 0. */
-	event[0][0] = (struct bpf_cell){ 5, 6, 3 };
-	run(reader, NULL);
-	expect_cgroup(&g, 0, 16, 30, 3);
-	/* The other CPU has counts of its own. */
-	event[0][1] = (struct bpf_cell){ 7, 8, 4 };
-	bpf_program_run(g.reader, 1);
-	expect_cgroup(&g, 0, 16, 30, 3);
-	assert_cell(bpf_cgroups_sum(&g, 0, 0, 1), 7, 8, 4);
-	/* Stopped again. */
-	bpf_cells_enable(&g.state, false);
-	event[0][0].value = 50;
-	run(reader, NULL);
-	expect_cgroup(&g, 0, 16, 30, 3);
-	bpf_cgroups_release(&g);
-	assert_int_equal(g.link, -1);
-	assert_int_equal(bpf_cgroups_init(&g, &root, fd, 2, BPF_CGROUPS_EVENTS_MAX + 1, CPUS, &e), -E2BIG);
-	sysroot_put(dir, "/sys/kernel/btf/vmlinux", "x");
-	assert_int_equal(bpf_cgroups_init(&g, &root, fd, 2, 2, CPUS, &e), -ENOTSUP);
-	bpf_cgroups_release(&g);
-	close(fd[0]);
-	close(fd[1]);
-	root_release(&root);
-	sysroot_remove(dir);
-}
-
 /* ---- refusals ---- */
 
 static int try_profile(const struct root *root, const int *fd, struct error *e)
@@ -911,19 +857,20 @@ static int try_profile(const struct root *root, const int *fd, struct error *e)
 
 static int try_cgroups(const struct root *root, const int *fd, struct error *e)
 {
-	struct bpf_cgroups g;
-	int err = bpf_cgroups_init(&g, root, fd, 2, 2, CPUS, e);
+	const struct perf_cgroup cgroup[2] = { { .fd = fd[0] }, { .fd = fd[1] } };
+	struct bpf_places t;
+	int err = bpf_cgroups_init(&t, cgroup, 2, e);
 
-	bpf_cgroups_release(&g);
+	bpf_places_release(&t);
 	return err;
 }
 
 static int try_tasks(const struct root *root, const int *fd, struct error *e)
 {
-	struct bpf_tasks t;
-	int err = bpf_tasks_init(&t, root, true, e);
+	struct bpf_places t;
+	int err = bpf_tasks_init(&t, root, 1, true, e);
 
-	bpf_tasks_release(&t);
+	bpf_places_release(&t);
 	return err;
 }
 
@@ -938,7 +885,7 @@ static int try_leader(const struct root *root, const int *fd, struct error *e)
 	int err = bpf_leader_begin(&l, &alone, &attr, NULL, &cpus, CPUS, e);
 
 	if (!err)
-		err = bpf_follower_init(&f, &l, NULL, 1, CPUS, e);
+		err = bpf_follower_init(&f, &l, NULL, CPUS, e);
 	bpf_follower_release(&f);
 	bpf_leader_release(&l);
 	return err;
@@ -951,7 +898,7 @@ static void any_part_may_be_refused(void **state)
 		int (*begin)(const struct root *root, const int *fd, struct error *e);
 		unsigned parts;
 	} all[] = { { try_profile, 2 + 2 * 2 * 2 },
-		    { try_cgroups, 4 + 2 + 1 },
+		    { try_cgroups, 1 },
 		    { try_tasks, 1 + 2 * 2 },
 		    { try_leader, 3 + 2 + 1 + 2 } };
 	struct root root;

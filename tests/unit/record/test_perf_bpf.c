@@ -255,7 +255,7 @@ static void open_cgroups(struct fixture *f)
 	open_good(f);
 	assert_int_equal(f->s->n_groups, 1);
 	assert_int_equal(f->s->group[0]->n_rows, 4);
-	assert_string_equal(f->s->group[0]->bpf->text, "cgroups");
+	assert_string_equal(f->s->group[0]->bpf->text, "alone");
 }
 
 static void one_row_of_a_cpu_reads_for_all_cgroups(void **state)
@@ -274,8 +274,9 @@ static void one_row_of_a_cpu_reads_for_all_cgroups(void **state)
 		for (uint32_t i = 0; i < 4; i++) {
 			row[i]->end = gone && i < 2 ? PERF_ENDED : PERF_ALIVE;
 			read_row(&f, row[i], &r);
-			assert_int_equal(n_runs, i < 2);
-			assert_int_equal(runs_of("pmrec_cgroups", i % 2), i < 2);
+			assert_int_equal(runs_of("on_switch", i % 2), i < 2 ? 2 : 0);
+			assert_int_equal(runs_of("pmrec_follower", i % 2), i < 2 ? 2 : 0);
+			assert_int_equal(n_runs, i < 2 ? 4 : 0);
 			assert_int_equal(r.status[0], row[i]->end ? PM_REASON_GONE : PM_OK);
 			if (row[i]->end)
 				continue;
@@ -289,40 +290,9 @@ static void one_row_of_a_cpu_reads_for_all_cgroups(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(opened[i].cpu, 1);
 		assert_int_equal(opened[i].attr.a.disabled, 0);
-		assert_int_equal(given[i].map, f.s->bpf->cgroups.events);
-		assert_int_equal(given[i].key, 4 * i + 1);
+		assert_int_equal(given[i].map, f.s->group[0]->bpf->member[i].leader.events);
+		assert_int_equal(given[i].key, 1);
 	}
-	end(&f);
-}
-
-/* On a CPU that the first group is not counted on, the next one reads; and all are switched if the first has no row. */
-static void groups_may_count_on_different_cpus(void **state)
-{
-	struct perf_group **g;
-	struct reading r;
-	struct fixture f;
-
-	begin(&f, TARGET_SYSTEM, "cs/cpu=0/,faults");
-	f.w->options.perf.each_cgroup = (char *)(uintptr_t) "a,b";
-	open_good(&f);
-	assert_int_equal(f.s->n_groups, 2);
-	g = f.s->group;
-	assert_int_equal(g[0]->n_rows, 2);
-	assert_int_equal(g[1]->n_rows, 4);
-	for (unsigned again = 0; again < 2; again++) {
-		read_row(&f, g[0]->row[0], &r);
-		assert_int_equal(runs_of("pmrec_cgroups", 0), 1);
-		read_row(&f, g[0]->row[1], &r);
-		assert_int_equal(n_runs, 0);
-		for (uint32_t i = 0; i < 4; i++) {
-			read_row(&f, g[1]->row[i], &r);
-			assert_int_equal(n_runs, i == 1);
-			assert_int_equal(runs_of("pmrec_cgroups", 1), i == 1);
-		}
-	}
-	update(&f, 0, false);
-	assert_int_equal(perf_enable(&f.w->source, false), 0);
-	assert_int_equal(*(uint64_t *)bpf_cells_at(&f.s->bpf->cgroups.state, 0), 0);
 	end(&f);
 }
 
@@ -330,19 +300,18 @@ static void switch_all(struct fixture *f, bool on)
 {
 	n_runs = 0;
 	assert_int_equal(perf_enable(&f->w->source, on), 0);
-	assert_int_equal(*(uint64_t *)bpf_cells_at(&f->s->bpf->cgroups.state, 0), on);
+	for (uint32_t k = 0; k < 2; k++)
+		assert_int_equal(*(uint64_t *)bpf_cells_at(&f->s->group[0]->bpf->member[k].follower.cells, 0), on);
 	/* Up to date when it stops or goes on. */
-	assert_int_equal(runs_of("pmrec_cgroups", 0), 1);
-	assert_int_equal(runs_of("pmrec_cgroups", 1), 1);
+	assert_int_equal(runs_of("pmrec_follower", 0), 2);
+	assert_int_equal(runs_of("pmrec_follower", 1), 2);
 }
 
-/* The events of cgroups are counted together. */
 static void cgroups_are_stopped_and_go_on(void **state)
 {
 	struct fixture f;
 
 	open_cgroups(&f);
-	assert_int_equal(*(uint64_t *)bpf_cells_at(&f.s->bpf->cgroups.state, 0), 1);
 	switch_all(&f, false);
 	switch_all(&f, true);
 	end(&f);
@@ -551,7 +520,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_opened_on_cpus_that_come),
 		cmocka_unit_test(one_row_of_a_cpu_reads_for_all_cgroups),
-		cmocka_unit_test(groups_may_count_on_different_cpus),
 		cmocka_unit_test(cgroups_are_stopped_and_go_on),
 		cmocka_unit_test(each_program_has_its_counts),
 		cmocka_unit_test(what_is_refused_has_no_counts),
