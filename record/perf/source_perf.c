@@ -2,7 +2,6 @@
  * order, and then one column group for each kernel group: its events times the CPUs or tasks that it is opened on. */
 #include "record/perf/source_perf.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -235,45 +234,18 @@ static void mark_user_only(struct event *ev)
 	event_set_mods(ev, ev->mods | EVENT_MOD_USER);
 }
 
-/* Appends the tracepoint's own fields: "\tfield:pid_t prev_pid;\toffset:24;..." has the name as its last word before
- * the semicolon, without an array's length. */
-static void add_fields(const char *format, struct buf *names)
+/* Says what is wrong with the filter of a tracepoint; `number` is the kernel's positive errno. */
+static void perf_filter_failed(const char *event, const char *filter, int number, struct error *e)
 {
-	for (const char *at = format; (at = strstr(at, "field:"));) {
-		const char *end = at + strcspn(at, ";"), *to = end, *name;
+	const char *name = event + strcspn(event, ":") + 1;
 
-		for (const char *c = at; c < end && to == end; c++)
-			if (*c == '[' && c[-1] != ' ')
-				to = c;
-		name = to;
-		while (name > at && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
-			name--;
-		at = end;
-		if (to > name && strncmp(name, "common_", 7))
-			buf_printf(names, "%s%.*s", names->len ? ", " : "", (int)(to - name), name);
-	}
-}
-
-/* Explains what is wrong with the filter of the tracepoint SYSTEM:NAME; `number` is the kernel's positive errno.
- * Returns -number. */
-static int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number,
-			      struct error *e)
-{
-	static const char *const places[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events" };
-	SCOPED(buf_release) struct buf format = BUF_INIT, names = BUF_INIT;
-	const char *colon = strchr(event, ':');
-	ssize_t size = -ENOENT;
-
-	for (size_t i = 0; colon && i < sizeof(places) / sizeof(places[0]) && size < 0; i++)
-		size = root_read(root, &format, 1 << 16, "%s/%.*s/%.*s/format", places[i], (int)(colon - event),
-				 event, (int)strcspn(colon + 1, "/:"), colon + 1);
-	if (number == EPERM || number == EACCES || size < 0)
-		return error_sys(e, number, "--filter '%.100s' of %.100s", filter, event);
-	add_fields(buf_str(&format), &names);
-	return error_set(e, number,
-			 "--filter '%.60s' of %.60s: the kernel does not understand it; write FIELD OPERATOR VALUE, "
-			 "joined by && and ||, with the fields %.180s",
-			 filter, event, buf_str(&names));
+	if (number == EPERM || number == EACCES)
+		error_sys(e, number, "--filter '%.100s' of %.100s", filter, event);
+	else
+		error_set(e, number,
+			  "--filter '%.60s' of %.60s: the kernel does not understand it; write FIELD OPERATOR VALUE, "
+			  "joined by && and ||; /sys/kernel/tracing/events/%.*s/%.*s/format has the fields",
+			  filter, event, (int)(name - 1 - event), event, (int)strcspn(name, "/:"), name);
 }
 
 /* Opens member k in the leader's group, or alone if that is refused. */
@@ -294,7 +266,7 @@ static int try_member(const struct plan *p, struct perf_group *g, struct perf_ev
 
 		close(fd);
 		/* Recording more than the filter lets through would be a different measurement. */
-		perf_filter_failed(p->root, e->ev->name, e->filter, err, error);
+		perf_filter_failed(e->ev->name, e->filter, err, error);
 		return -ENOTRECOVERABLE;
 	}
 	/* perf drops the kernel's part before it checks whether the event exists. */

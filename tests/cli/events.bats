@@ -168,7 +168,7 @@ wrong() {
 		[ "${#stderr_lines[@]}" -eq 1 ]
 		[[ $stderr == *"$2"* ]]
 	}
-	filter 'com=="x"' "with the fields comm, pid"
+	filter 'com=="x"' "/sched/sched_process_exit/format has the fields"
 	filter 'pid==' "does not understand it"
 	filter '(pid>0' "does not understand it"
 	[ -z "$mounted" ] || umount /sys/kernel/tracing

@@ -116,47 +116,6 @@ static void shares_follow_their_slots(void **state)
 	}
 }
 
-/* ---- filters ---- */
-
-static void filters_are_explained_by_the_fields(void **state)
-{
-	static const struct {
-		const char *event, *filter, *said;
-		int number;
-	} cases[] = {
-		{ "s:ev/x/", "nothing_like_it == 1", "with the fields prev_comm, prev_pid, flags", EINVAL },
-		{ "s:ev", "prev_pid >",
-		  "the kernel does not understand it; write FIELD OPERATOR VALUE, joined by && and ||, "
-		  "with the fields prev_comm, prev_pid, flags",
-		  EINVAL },
-		{ "s:ev", "x == 1", "--filter 'x == 1' of s:ev: Permission denied", EACCES },
-		{ "s:ev", "x == 1", "--filter 'x == 1' of s:ev: Operation not permitted", EPERM },
-		{ "s:none", "x == 1", "--filter 'x == 1' of s:none: Invalid argument", EINVAL },
-		{ "old:ev", "y == 1", "with the fields z", EINVAL },
-	};
-	struct root root;
-	char dir[32];
-
-	sysroot_make(dir, NULL);
-	sysroot_put(dir, "/sys/kernel/tracing/events/s/ev/format",
-		    "name: ev\nformat:\n\tfield:unsigned short common_type;\toffset:0;\n\tfield:int "
-		    "common_pid;\toffset:4;\n\n"
-		    "\tfield:char prev_comm[16];\toffset:8;\n\tfield:pid_t prev_pid;\toffset:24;\n"
-		    "\tfield:const char *flags;\toffset:32;\n\nprint fmt: \"x\"\n");
-	sysroot_put(dir, "/sys/kernel/debug/tracing/events/old/ev/format", "\tfield:int z;\toffset:8;\n");
-	root_init(&root, dir);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct error e = { 0 };
-
-		assert_int_equal(perf_filter_failed(&root, cases[i].event, cases[i].filter, cases[i].number, &e),
-				 -cases[i].number);
-		if (!strstr(e.text, cases[i].said))
-			fail_msg("%s: %s", cases[i].filter, e.text);
-	}
-	root_release(&root);
-	sysroot_remove(dir);
-}
-
 /* ---- tasks that begin and end ---- */
 
 static struct perf_source watching;
@@ -307,7 +266,7 @@ static void tasks_share_the_buffer_of_a_cpu(void **state)
 static void who_counts_follows_from_options(void **state)
 {
 	static const struct {
-		bool programs, counters, cgroups;
+		bool programs, counters;
 		uint32_t mods;
 		bool uncore, tool;
 		enum perf_way way;
@@ -319,17 +278,13 @@ static void who_counts_follows_from_options(void **state)
 		{ .counters = true, .way = PERF_BY_LEADER },
 		{ .counters = true, .uncore = true, .way = PERF_BY_READ },
 		{ .counters = true, .tool = true, .way = PERF_BY_READ },
-		{ .counters = true, .cgroups = true, .way = PERF_BY_CGROUP },
-		{ .cgroups = true, .way = PERF_BY_READ },
 		{ .mods = EVENT_MOD_BPF, .way = PERF_BY_LEADER },
-		{ .mods = EVENT_MOD_BPF, .cgroups = true, .way = PERF_BY_CGROUP },
 		{ .mods = EVENT_MOD_BPF, .uncore = true, .way = PERF_BY_READ },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[] = "1";
 		const struct record_options o = { .perf = { .bpf_programs = cases[i].programs ? text : NULL,
-							    .each_cgroup = cases[i].cgroups ? text : NULL,
 							    .bpf_counters = cases[i].counters } };
 		const struct event ev = { .type = cases[i].tool ? EVENT_TYPE_TOOL : PERF_TYPE_RAW,
 					  .uncore = cases[i].uncore,
@@ -339,7 +294,7 @@ static void who_counts_follows_from_options(void **state)
 	}
 }
 
-static void some_targets_are_not_for_bpf(void **state)
+static void new_threads_are_not_for_bpf(void **state)
 {
 	struct event ev = { .name = (char *)(uintptr_t) "cycles:b" };
 	struct perf_event event = { .ev = &ev }, *member[] = { &event };
@@ -353,10 +308,7 @@ static void some_targets_are_not_for_bpf(void **state)
 	assert_null(s.bpf);
 	g.way = PERF_BY_LEADER;
 	assert_int_equal(perf_bpf_begin(&s, &p, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "cycles:b: BPF cannot follow new threads"));
-	g.n_cgroups = 1;
-	assert_int_equal(perf_bpf_begin(&s, &p, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "cycles:b: BPF counts cgroups with --for-each-cgroup"));
+	assert_non_null(strstr(e.text, "BPF cannot follow new threads"));
 }
 
 int main(void)
@@ -365,11 +317,10 @@ int main(void)
 		cmocka_unit_test(attributes_are_as_long_as_they_need_be),
 		cmocka_unit_test(what_a_pmu_does_not_know_is_left_out),
 		cmocka_unit_test(shares_follow_their_slots),
-		cmocka_unit_test(filters_are_explained_by_the_fields),
 		cmocka_unit_test(begins_and_ends_are_heard),
 		cmocka_unit_test(tasks_share_the_buffer_of_a_cpu),
 		cmocka_unit_test(who_counts_follows_from_options),
-		cmocka_unit_test(some_targets_are_not_for_bpf),
+		cmocka_unit_test(new_threads_are_not_for_bpf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
