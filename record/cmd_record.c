@@ -4,14 +4,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -369,71 +366,6 @@ static void record_cmdline_release(struct record_cmdline *c)
 		add_release(&c->options.added[i]);
 	free(c->options.added);
 	options_common_release(&c->common);
-}
-
-/* ---- the service manager that started pmrec (sd_notify(3), Type=notify) wants to know that it is recording, alive,
- * or ending; nothing is sent unless the manager requested it ---- */
-
-struct service {
-	int fd;           /* -1: no manager */
-	uint64_t wake_ns; /* its interval; 0: none */
-	uint64_t next_ns; /* the next time, CLOCK_MONOTONIC */
-};
-
-#define SERVICE_INIT ((struct service){ .fd = -1 })
-
-/* systemd's patience is WATCHDOG_USEC: notify it twice in that time. */
-static uint64_t patience(void)
-{
-	const char *pid = secure_getenv("WATCHDOG_PID"), *usec = secure_getenv("WATCHDOG_USEC");
-
-	if (!usec || (pid && strtoull(pid, NULL, 10) != (unsigned long long)getpid()))
-		return 0;
-	return strtoull(usec, NULL, 10) * 1000 / 2;
-}
-
-static void service_close(struct service *s)
-{
-	fd_close(&s->fd);
-	*s = SERVICE_INIT;
-}
-
-/* Connects to $NOTIFY_SOCKET, before the rights to do so are dropped. Not for a program with rights that its caller
- * lacks. */
-static void service_open(struct service *s)
-{
-	const char *path = secure_getenv("NOTIFY_SOCKET");
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	size_t len = path ? strlen(path) : 0;
-
-	*s = SERVICE_INIT;
-	if (len < 2 || len >= sizeof(to.sun_path) || (*path != '/' && *path != '@'))
-		return;
-	memcpy(to.sun_path, path, len);
-	if (*path == '@')
-		to.sun_path[0] = '\0';
-	s->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (s->fd >= 0 &&
-	    connect(s->fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)))
-		service_close(s);
-	if (s->fd >= 0)
-		s->wake_ns = patience();
-}
-
-/* Sends lines of sd_notify(3), such as "READY=1", without blocking. */
-static void service_tell(const struct service *s, const char *text)
-{
-	if (s->fd >= 0)
-		(void)!send(s->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-/* Whether it is time to notify the manager; true once per interval. */
-static bool service_due(struct service *s, uint64_t now_ns)
-{
-	if (!s->wake_ns || now_ns < s->next_ns)
-		return false;
-	s->next_ns = now_ns + s->wake_ns;
-	return true;
 }
 
 /* ---- the command: forked early, so that its pid is known to events that follow it; started when everything is
@@ -928,7 +860,6 @@ struct recorder {
 	int signals; /* descriptor */
 	struct control control;
 	struct progress progress;
-	struct service service;
 	struct freeze_smi freeze;
 	struct error error;
 	struct joined *joined; /* NULL: a recording for later */
@@ -1426,18 +1357,9 @@ static void writing_failed(struct recorder *r)
 	}
 }
 
-static void tell_service(struct recorder *r, const struct recording_stats *stats)
-{
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-
-	buf_printf(&text, "WATCHDOG=1\nSTATUS=%s  ", session_output(&r->session)->path);
-	progress_put(&r->progress, stats, &text);
-	service_tell(&r->service, buf_str(&text));
-}
-
 static bool is_calm(const struct recorder *r)
 {
-	return !r->progress.on && !r->service.wake_ns && !r->input && session_is_calm(&r->session);
+	return !r->progress.on && !r->input && session_is_calm(&r->session);
 }
 
 /* Once the recording goes its way: ends and gives back what only starting needed. */
@@ -1457,8 +1379,6 @@ static void each_second(struct recorder *r, uint64_t now)
 		grow_small(r);
 	session_retry(&r->session);
 	progress_show(&r->progress, &stats);
-	if (service_due(&r->service, now))
-		tell_service(r, &stats);
 	session_look(&r->session);
 	if (!r->failed && session_look_for_cpus(&r->session, &r->error))
 		recorder_fail(r);
@@ -1805,7 +1725,6 @@ static void record(struct recorder *r, char **argv)
 	r->setup.stdout_to_stderr = o->output.output && !strcmp(o->output.output, "-") && !r->joined;
 	if (getrlimit(RLIMIT_NOFILE, &r->setup.files))
 		r->setup.files.rlim_cur = 0;
-	service_open(&r->service);
 	if (r->joined)
 		sigprocmask(SIG_BLOCK, NULL, &before);
 	else
@@ -1840,11 +1759,9 @@ static void record(struct recorder *r, char **argv)
 	progress_init(&r->progress, o->run.quiet || r->joined || writes_pipe(o));
 	recorder_tell_start(r);
 	r->input = listens(r);
-	service_tell(&r->service, "READY=1");
 	do {
 		one_run(r);
 	} while (next_run(r));
-	service_tell(&r->service, "STOPPING=1");
 	if (!r->failed && session_close(&r->session, &r->error) && !r->code) {
 		output_blame(session_output(&r->session), &r->error);
 		r->failed = true;
@@ -1873,7 +1790,6 @@ static int finish(struct recorder *r)
 		r->joined->none = !output->bytes || r->joined->failure;
 		r->joined->refused = recorder_may_not(r);
 	}
-	service_close(&r->service);
 	freeze_smi_end(&r->freeze);
 	control_close(&r->control);
 	child_release(&r->child);
@@ -1899,7 +1815,6 @@ int record_joined(int argc, char **argv, struct joined *j)
 	r = (struct recorder){ .signals = -1,
 			       .control = { .ctl = -1, .ack = -1, .mark = -1 },
 			       .child = { .go = -1, .failure = -1 },
-			       .service = SERVICE_INIT,
 			       .freeze.alive = -1,
 			       .session.rotation = ROTATION_INIT };
 	code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);

@@ -1,10 +1,9 @@
-/* The command: it waits until it may go, its end and its failure to start are told apart. And the service manager. */
+/* The command: it waits until it may go, its end and its failure to start are told apart. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "record/cmd_record.c"
-#include "tests/unit/lib/sysroot.h"
 #include "tests/unit/lib/test.h"
 
 /* It is that of the program. */
@@ -165,81 +164,6 @@ static void it_is_awaited_with_signals_passed_on(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* ---- the service manager ---- */
-
-static void a_manager_is_told_what_it_asked_for(void **state)
-{
-	static const char *const unfit[] = { "", "/", "x/sock", "relative" };
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	char text[64] = "", longest[sizeof(at.sun_path) + 1];
-	int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct service s;
-	char dir[32];
-
-	sysroot_make(dir, NULL);
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s/sock", dir);
-	assert_int_equal(bind(manager, (struct sockaddr *)&at, sizeof(at)), 0);
-	unsetenv("NOTIFY_SOCKET");
-	service_open(&s);
-	assert_int_equal(s.fd, -1);
-	service_tell(&s, "READY=1");
-	for (size_t i = 0; i < sizeof(unfit) / sizeof(unfit[0]); i++) {
-		setenv("NOTIFY_SOCKET", unfit[i], 1);
-		service_open(&s);
-		assert_int_equal(s.fd, -1);
-	}
-	memset(longest, '/', sizeof(longest) - 1);
-	longest[sizeof(longest) - 1] = '\0';
-	setenv("NOTIFY_SOCKET", longest, 1);
-	service_open(&s);
-	assert_int_equal(s.fd, -1);
-	/* Two times in ten seconds, if they are meant for this process. */
-	setenv("NOTIFY_SOCKET", at.sun_path, 1);
-	setenv("WATCHDOG_USEC", "10000000", 1);
-	setenv("WATCHDOG_PID", "1", 1);
-	service_open(&s);
-	assert_true(s.fd >= 0);
-	assert_int_equal(s.wake_ns, 0);
-	assert_false(service_due(&s, UINT64_MAX));
-	service_close(&s);
-	snprintf(text, sizeof(text), "%d", (int)getpid());
-	setenv("WATCHDOG_PID", text, 1);
-	service_open(&s);
-	assert_int_equal(s.wake_ns, 5000000000);
-	assert_true(service_due(&s, 100));
-	assert_false(service_due(&s, 5000000099));
-	assert_true(service_due(&s, 5000000100));
-	service_tell(&s, "READY=1");
-	assert_int_equal(recv(manager, text, sizeof(text), MSG_DONTWAIT), 7);
-	assert_memory_equal(text, "READY=1", 7);
-	service_close(&s);
-	assert_int_equal(s.fd, -1);
-	assert_int_equal(s.wake_ns, 0);
-	unsetenv("WATCHDOG_PID");
-	service_open(&s);
-	assert_int_equal(s.wake_ns, 5000000000);
-	service_close(&s);
-	close(manager);
-	/* An abstract name. */
-	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	at.sun_path[0] = '\0';
-	assert_int_equal(bind(manager, (struct sockaddr *)&at,
-			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at.sun_path + 1))),
-			 0);
-	at.sun_path[0] = '@';
-	setenv("NOTIFY_SOCKET", at.sun_path, 1);
-	service_open(&s);
-	assert_true(s.fd >= 0);
-	service_close(&s);
-	close(manager);
-	/* Nobody listens there. */
-	service_open(&s);
-	assert_int_equal(s.fd, -1);
-	unsetenv("NOTIFY_SOCKET");
-	unsetenv("WATCHDOG_USEC");
-	sysroot_remove(dir);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,7 +172,6 @@ int main(void)
 		cmocka_unit_test(it_gets_signals_though_stopped),
 		cmocka_unit_test(its_limit_of_files_is_the_callers),
 		cmocka_unit_test(it_is_awaited_with_signals_passed_on),
-		cmocka_unit_test(a_manager_is_told_what_it_asked_for),
 	};
 
 	/* A job in the background, or under nohup, ignores them. */
