@@ -30,142 +30,6 @@
 
 /* ---- the cost of recording, for the recording ---- */
 
-/* The time that the host has taken from a CPU so far, in the kernel's clock ticks. False: the line is not about a
- * CPU. */
-static bool stolen_of(struct textcursor at, uint32_t *cpu, uint64_t *stolen)
-{
-	if (!textcursor_cpu(&at, cpu))
-		return false;
-	/* user, nice, system, idle, iowait, irq, softirq, steal */
-	for (int k = 0; k < 8; k++)
-		if (!textcursor_u64(&at, stolen))
-			return false;
-	return true;
-}
-
-/* The longest time, summed over CPUs, for which a quota has held back the cgroup of that path or one above. */
-static uint64_t throttled_at(const struct root *r, const char *mount, char *path)
-{
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-	uint64_t most = 0;
-	char *slash;
-
-	for (;;) {
-		const char *ns = NULL, *us = NULL;
-		uint64_t time = 0;
-
-		if (root_read(r, &text, 4096, "/sys/fs/cgroup%s%s/cpu.stat", mount, path) > 0) {
-			us = strstr(buf_str(&text), "throttled_usec ");
-			ns = strstr(buf_str(&text), "throttled_time ");
-		}
-		if (us || ns)
-			time = strtoull((us ? us : ns) + strlen("throttled_usec "), NULL, 10) * (us ? 1000 : 1);
-		most = time > most ? time : most;
-		slash = strrchr(path, '/');
-		if (!slash)
-			return most;
-		*slash = '\0';
-	}
-}
-
-/* Of this process; 0 also where no file says. */
-static uint64_t throttled(const struct root *r)
-{
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-	uint64_t most = 0, ns;
-	char *rest = NULL, *line;
-
-	if (root_read(r, &text, 65536, "/proc/self/cgroup") <= 0)
-		return 0;
-	line = (char *)(uintptr_t)buf_str(&text);
-	/* "0::/of/version/2", "4:cpu,cpuacct:/of/version/1" */
-	for (line = strtok_r(line, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		char *kind = strchr(line, ':'), *path = kind ? strchr(kind + 1, ':') : NULL;
-
-		if (!path || (kind[1] != ':' && strncmp(kind + 1, "cpu", 3)))
-			continue;
-		*path++ = '\0';
-		*kind = kind[1] ? '/' : '\0';
-		ns = throttled_at(r, kind, path);
-		most = ns > most ? ns : most;
-	}
-	return most;
-}
-
-/* Begins to watch stolen time for cost_look(); without the file it has no effect. */
-static void cost_begin(struct cost *c, const struct root *r)
-{
-	struct textcursor at;
-	uint64_t stolen;
-	uint32_t cpu;
-
-	c->stat = TEXTFILE_INIT;
-	c->throttled_ns = throttled(r);
-	if (textfile_open(&c->stat, r, "/proc/stat"))
-		return;
-	for (at = textfile_begin(&c->stat); textcursor_line(&at);)
-		if (stolen_of(at, &cpu, &stolen) && cpu >= c->n_stolen)
-			c->n_stolen = cpu + 1;
-	c->stolen = memory_new(c->n_stolen, sizeof(*c->stolen));
-	for (at = textfile_begin(&c->stat); textcursor_line(&at);)
-		if (stolen_of(at, &cpu, &stolen) && cpu < c->n_stolen) {
-			c->stolen[cpu] = stolen;
-			c->may_steal = c->may_steal || stolen;
-		}
-	c->look_ns = clocks_monotonic();
-}
-
-static void cost_release(struct cost *c)
-{
-	if (c->stat.data)
-		textfile_release(&c->stat);
-	free(c->stolen);
-	c->stolen = NULL;
-}
-
-/* The largest growth of any CPU since the last call (ns). */
-static uint64_t stolen_since(struct cost *c)
-{
-	uint64_t most = 0, stolen;
-	struct textcursor at;
-	uint32_t cpu;
-
-	if (!c->stat.data || (textfile_read(&c->stat) && textfile_grow(&c->stat)))
-		return 0;
-	for (at = textfile_begin(&c->stat); textcursor_line(&at);) {
-		if (!stolen_of(at, &cpu, &stolen) || cpu >= c->n_stolen)
-			continue;
-		if (stolen > c->stolen[cpu] && stolen - c->stolen[cpu] > most)
-			most = stolen - c->stolen[cpu];
-		c->stolen[cpu] = stolen;
-	}
-	return most * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
-/* Call it every second or every few, and at the end, with the number of ticks lost so far. */
-static void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns)
-{
-	uint64_t now = clocks_monotonic(), stolen, ticks;
-
-	/* A machine without a host is not asked. */
-	if (!interval_ns || (!c->may_steal && lost == c->lost))
-		return;
-	stolen = stolen_since(c);
-	if (stolen > now - c->look_ns)
-		stolen = now - c->look_ns;
-	ticks = (stolen + c->spare_ns) / interval_ns;
-	if (ticks > lost - c->lost)
-		ticks = lost - c->lost;
-	c->may_steal = c->may_steal || stolen;
-	c->stolen_ns += stolen;
-	c->stolen_ticks += ticks;
-	c->spare_ns += stolen - ticks * interval_ns;
-	if (c->spare_ns > stolen)
-		c->spare_ns = stolen;
-	c->lost = lost;
-	c->look_ns = now;
-}
-
 /* A line about one of our threads; "" if there is none. */
 static const char *line_of(const char *tid, const char *file, char line[static 80])
 {
@@ -231,7 +95,6 @@ static void cost_record(const struct cost *c, struct plan *p, struct recording *
 {
 	struct recording_stats stats = recording_stats(r);
 	struct outlet_state out = recording_outlet(r);
-	uint64_t now_ns = throttled(p->root);
 	struct rusage usage = { 0 };
 
 	getrusage(RUSAGE_SELF, &usage);
@@ -244,7 +107,6 @@ static void cost_record(const struct cost *c, struct plan *p, struct recording *
 		{ "wakeups", (uint64_t)usage.ru_nvcsw },
 		{ "waited_ns", c->waited_ns },
 		{ "reader_waited_ns", c->reader_ns },
-		{ "throttled_ns", now_ns > c->throttled_ns ? now_ns - c->throttled_ns : 0 },
 		{ "late_ns", c->delay.late_ns },
 		{ "overrun_ns", c->delay.overrun_ns },
 		{ "missed", c->delay.missed },
@@ -253,8 +115,6 @@ static void cost_record(const struct cost *c, struct plan *p, struct recording *
 		{ "stalls", out.stalls },
 		{ "stalled_ns", out.stalled_ns },
 		{ "dropped", dropped },
-		{ "stolen_ns", c->stolen_ns },
-		{ "stolen_ticks", c->stolen_ticks },
 		{ "bytes", stats.bytes },
 	};
 
@@ -517,7 +377,6 @@ int session_open(struct session *s, struct error *e)
 
 	if (err)
 		return err;
-	cost_begin(&s->cost, &s->root);
 	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
 	if (plan_rotates(s->options))
 		config.rotation = &s->rotation;
@@ -544,7 +403,6 @@ static void session_tell_pending(struct session *s)
 
 static void finish_sources(struct session *s)
 {
-	cost_look(&s->cost, recording_stats(s->recording).lost, s->options->sample.interval_ns);
 	recording_lock(s->recording);
 	s->plan.time_ns = clocks_monotonic();
 	for (size_t i = 0; i < s->n_sources; i++) {
@@ -574,7 +432,6 @@ void session_release(struct session *s)
 		sampler_park(s->sampler);
 	session_stop_threads(s);
 	recording_free(s->recording);
-	cost_release(&s->cost);
 	if (s->left)
 		return;
 	plan_release(&s->plan);
@@ -886,7 +743,6 @@ void session_look(struct session *s)
 {
 	struct source *perf = perf_among(s->source, s->n_sources);
 
-	cost_look(&s->cost, recording_stats(s->recording).lost, s->options->sample.interval_ns);
 	if (perf) {
 		s->plan.source = perf;
 		recording_lock(s->recording);
@@ -901,9 +757,7 @@ void session_look(struct session *s)
 
 bool session_is_calm(const struct session *s)
 {
-	bool calm = hotplug_hears(&s->hotplug) && !s->wants_ticks &&
-		    /* Ticks are lost for what the host stole in the same second. */
-		    (!s->cost.may_steal || s->options->sample.interval_ns >= 1000000000);
+	bool calm = hotplug_hears(&s->hotplug) && !s->wants_ticks;
 
 	for (size_t i = 0; i < s->n_sources && calm; i++)
 		calm = !s->source[i].wanted || !s->source[i].restless;

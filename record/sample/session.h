@@ -5,7 +5,6 @@
 #include "record/host/hotplug.h"
 #include "record/sample/recording.h"
 #include "record/sample/sampler.h"
-#include "record/sources/textfile.h"
 
 /* The cost of recording, for the recording. */
 struct cost {
@@ -13,15 +12,6 @@ struct cost {
 	uint64_t waited_ns; /* its threads, while runnable */
 	uint64_t reader_ns; /* of that, the readers */
 	struct sampler_delay delay;
-	/* Time stolen by the host: the most from one CPU, while this many ticks were lost. */
-	uint64_t stolen_ns, stolen_ticks;
-	uint64_t spare_ns; /* at the last look, for ticks found lost later */
-	uint64_t lost, look_ns;
-	struct textfile stat; /* data NULL: not begun */
-	uint64_t *stolen;     /* owned; by CPU, as the kernel has it */
-	uint32_t n_stolen;
-	uint64_t throttled_ns; /* by quotas, when it began */
-	bool may_steal;        /* the host has ever taken time */
 };
 
 struct session {

@@ -335,7 +335,7 @@ static uint64_t cost_of(const struct report *p, const char *what)
 	return info_number(p->m, name);
 }
 
-/* Why ticks were lost that neither the host took nor a slow output. A cause explains no more time than it took. */
+/* Why ticks were lost but to a slow output. A cause explains no more time than it took. */
 static void add_why_lost(struct report *p, uint64_t lost, double seconds)
 {
 	double half_ns = (double)lost * (double)pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0) / 2;
@@ -344,17 +344,14 @@ static void add_why_lost(struct report *p, uint64_t lost, double seconds)
 	double waited = (double)waited_ns / 1e6 / seconds;
 
 	/* Kernels that do not count it say that nobody ever waited. */
-	if (lost && cost_of(p, "waited_ns") && late_ns / 2 > waited_ns + cost_of(p, "stolen_ns") &&
-	    (double)late_ns >= half_ns) {
+	if (lost && cost_of(p, "waited_ns") && late_ns / 2 > waited_ns && (double)late_ns >= half_ns) {
 		buf_addstr(&p->cell, "the recorder did not run for ");
 		say_ns(&p->cell, late_ns);
-		buf_addstr(&p->cell, ": it was stopped, or its cgroup was frozen");
+		buf_addstr(&p->cell, ": it was stopped, or its cgroup was frozen, or the host took its CPU");
 	} else if (lost > p->s->snapshots / 100 && waited >= 10 && (double)waited_ns >= half_ns) {
 		buf_printf(&p->cell, "readers waited %.0f ms per second for a CPU", waited);
 		if (readers > 1)
 			buf_printf(&p->cell, ", all %llu together", (unsigned long long)readers);
-		if ((double)cost_of(p, "throttled_ns") >= half_ns)
-			buf_addstr(&p->cell, " (a quota held back their cgroup)");
 		buf_addstr(&p->cell, "; try --realtime, or fewer events");
 	} else if (lost && (double)cost_of(p, "overrun_ns") >= half_ns) {
 		buf_addstr(&p->cell, "reading took longer than an interval; try a longer one, or fewer sources");
@@ -379,8 +376,6 @@ static void cost(struct report *p)
 	struct scan *s = p->s;
 	uint64_t elapsed_ns = cost_of(p, "elapsed_ns");
 	double seconds = (double)(elapsed_ns ? elapsed_ns : s->last_ns - s->first_ns) / 1e9;
-	/* By the host: from one CPU at most, while so many ticks were lost. */
-	uint64_t stolen_ns = cost_of(p, "stolen_ns"), stolen = cost_of(p, "stolen_ticks");
 	uint64_t stalls = cost_of(p, "stalls"), dropped = cost_of(p, "dropped");
 	uint64_t missed = cost_of(p, "missed"), lost = s->lost_ticks > dropped ? s->lost_ticks - dropped : 0;
 
@@ -401,14 +396,8 @@ static void cost(struct report *p)
 	if (missed > s->lost_ticks)
 		say_fact_f(p, "missed readings", "%llu by one reader; its groups lack those ticks",
 			   (unsigned long long)missed);
-	if (stolen_ns) {
-		buf_clear(&p->cell);
-		say_ns(&p->cell, stolen_ns);
-		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)stolen);
-		say_cell(p, "stolen by the host");
-	}
 	lost = missed > lost ? missed : lost;
-	why_lost(p, lost > stolen ? lost - stolen : 0, dropped, seconds);
+	why_lost(p, lost, dropped, seconds);
 }
 
 /* Perf events of CPUs that no reader read. */

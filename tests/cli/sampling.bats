@@ -150,32 +150,3 @@ keep_busy() {
 		grep "pmrec.cost.$name" dump
 	done
 }
-
-# CPU 0 and 1 of another machine: their time so far, and what their host has stolen of it.
-stat_file() {
-	printf 'cpu  100 0 50 9000 5 0 0 %d 0 0\ncpu0 50 0 25 4500 3 0 0 %d 0 0\ncpu1 50 0 25 4500 2 0 0 %d 0 0\n' \
-		$(($1 + $2)) "$1" "$2"
-	printf 'intr 5\nctxt 7\nbtime 1700000000\nprocesses 5\nprocs_running 1\nprocs_blocked 0\nsoftirq 0\n'
-}
-
-@test "ticks that the host stole are told apart from those that were missed otherwise" {
-	mkdir -p root/proc root/sys/devices/system/cpu
-	echo 0-1 | tee root/sys/devices/system/cpu/{online,possible,present} >/dev/null
-	stat_file 500 700 >root/proc/stat
-	# Nobody may run for 600 ms, of which the host says that it had CPU 1 for 400.
-	"$bin/pmrec" -q --root=root --sources=stat -i 10ms --timeout=2500 -o x.pmr 3>&- &
-	pid=$!
-	sleep 0.7
-	kill -STOP "$pid"
-	stat_file 510 740 >root/proc/stat
-	sleep 0.6
-	kill -CONT "$pid"
-	wait "$pid"
-	"$bin/pmrep" info x.pmr >info
-	grep -E '^stolen by the host +400\.0* ms, 40 of the lost ticks' info
-	[ "$(awk '/^lost ticks/ { print $3 }' info)" -ge 50 ]
-	# Where the host takes nothing there is nothing to tell.
-	"$bin/pmrec" -q --root=root --sources=stat -i 10ms --timeout=100 -o y.pmr
-	run "$bin/pmrep" info y.pmr
-	[[ $output != *stolen* ]]
-}

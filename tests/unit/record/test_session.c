@@ -929,12 +929,6 @@ static void looking_can_wait_where_it_finds_nothing(void **state)
 	assert_false(session_is_calm(&s));
 	s.source[STAT].wanted = false;
 	assert_true(session_is_calm(&s));
-	s.cost.may_steal = true;
-	assert_false(session_is_calm(&s));
-	o.sample.interval_ns = 1000 * MS;
-	assert_true(session_is_calm(&s));
-	o.sample.interval_ns = TICK;
-	s.cost.may_steal = false;
 	session_begin(&s);
 	session_end(&s);
 	close_and_read();
