@@ -40,14 +40,14 @@ static const char brief[] =
 	"  -e, --event=LIST     only these events;  -M, --metrics=LIST  metrics\n"
 	"  -A                   one line per CPU; --per-socket, -die, -cluster, -cache, -core, -node, -thread, "
 	"-cgroup\n"
-	"  -I MS                intervals; --summary adds totals, --stats percentiles\n"
+	"  -I MS                intervals; --summary adds totals\n"
 	"  -x SEP, -j           perf's CSV and JSON; pmrep show has rows of its own\n"
 	"  -C LIST, -p PID, -t TID, -G CGROUP, --since=TIME, --until=TIME   a part\n"
 	"  -o FILE, --append    to a file\n\n"
 	"Examples:\n"
 	"  pmrep stat host.pmr\n"
 	"  pmrep stat -I 1000 --per-socket -x, host.pmr\n"
-	"  pmrep stat -A -e cycles --sort=value host.pmr\n"
+	"  pmrep stat -A -e cycles host.pmr\n"
 	"--help=all lists every option.\n";
 
 static void stat_words_release(struct stat_words *w)
@@ -214,8 +214,6 @@ static int operands(void *into, int n, char **operand, struct error *e)
 		return error_set(e, EINVAL, "--append needs --output");
 	if (o->csv && o->json)
 		return error_set(e, EINVAL, "-x and -j are mutually exclusive");
-	if (c->stats && c->metric_only)
-		return error_set(e, EINVAL, "--stats needs counts, and --metric-only omits them");
 	if (c->iostat)
 		c->aggr = STAT_DIE;
 	for (unsigned i = 0; c->topdown && i < (o->td_level ? o->td_level : 1); i++)
@@ -392,9 +390,6 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 		return status;
 	if (!o->quiet)
 		cmd_complain_skipped(NAME, o->vendor);
-	/* Statistics are over the recorded intervals, unless longer ones are requested. */
-	if (o->stat.stats && o->pipeline.mode == PIPELINE_TOTAL)
-		o->pipeline.mode = PIPELINE_EACH;
 	o->stat.intervals = o->pipeline.mode != PIPELINE_TOTAL;
 	o->stat.window = o->pipeline.since.kind != MOMENT_NONE || o->pipeline.until.kind != MOMENT_NONE ||
 			 o->pipeline.max_intervals;

@@ -999,8 +999,6 @@ static void forget_layout(struct stat_sheet *s)
 		buf_release(&s->row[i].written);
 		buf_release(&s->row[i].cgroup);
 	}
-	for (uint32_t i = 0; i < s->n_lines; i++)
-		buf_release(&s->line[i].history);
 	free(s->row);
 	free(s->row_at);
 	free(s->line);
@@ -1045,8 +1043,6 @@ static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 		l->value = was->value;
 		l->enabled = was->enabled;
 		l->running = was->running;
-		l->history = was->history;
-		was->history = (struct buf)BUF_INIT;
 		keep_unseen(s, l, old->column + was->first, was->n);
 	}
 }
@@ -2303,7 +2299,6 @@ static void forget(struct stat_sheet *s)
 	forget_layout(s);
 	forget_events(s);
 	forget_metrics(s);
-	stat_forget_history(s);
 	listed_release(&s->lost);
 	listed_release(&s->lost_at);
 	buf_release(&s->stamp);
@@ -2409,13 +2404,10 @@ static void one_interval(struct stat_sheet *s, const struct interval *i, size_t 
 	s->counted_ns += counted;
 	s->seconds = (double)counted / 1e9;
 	count_lines(s, k);
-	if (c->stats)
-		stat_keep_values(s);
 	if (c->intervals) {
 		snprintf(s->time, sizeof(s->time), "%*" PRIu64 ".%09" PRIu64, c->form == STAT_CSV ? 6 : 0,
 			 (uint64_t)since / 1000000000, (uint64_t)since % 1000000000);
-		if (!c->stats)
-			stat_print(s);
+		stat_print(s);
 	} else if (s->runs) {
 		/* The command's own time, if known, not that of the snapshots around it. */
 		counted = s->elapsed_ns && !s->switched ? s->elapsed_ns : counted;
@@ -2491,9 +2483,7 @@ static int end(struct sink *sink)
 	/* There may have been no interval since the model grew. */
 	if (s->intervals && !s->shaped && (err = shape(sink, NULL, 0)))
 		return err;
-	if (s->intervals && s->config->stats) {
-		stat_print_stats(s);
-	} else if (s->intervals && !s->each && (!s->config->intervals || s->config->summary)) {
+	if (s->intervals && !s->each && (!s->config->intervals || s->config->summary)) {
 		/* perf's CSV says so of any totals, if it was asked for them. */
 		s->summing = s->config->intervals || (s->config->summary && s->config->form == STAT_CSV);
 		s->seconds = (double)s->counted_ns / 1e9;

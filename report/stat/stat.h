@@ -41,7 +41,6 @@ struct stat_level {
 extern const struct stat_level stat_levels[STAT_AGGRS];
 
 enum stat_form { STAT_TEXT, STAT_CSV, STAT_JSON };
-enum stat_sort { STAT_SORT_NONE, STAT_SORT_VALUE, STAT_SORT_NAME, STAT_SORT_RUNNING };
 
 struct stat_words {
 	char **word; /* owned, with the texts */
@@ -56,7 +55,6 @@ struct stat_ids {
 struct stat_config {
 	enum stat_aggr aggr;
 	enum stat_form form;
-	enum stat_sort sort;
 	const char *separator;    /* of STAT_CSV */
 	char *iostat;             /* "0000:3d=1.0,...": port = number of the IIO PMU . die; NULL: lines of events */
 	struct stat_words events; /* names or globs; empty: the events requested when recording */
@@ -65,9 +63,8 @@ struct stat_config {
 	struct stat_words programs; /* ids of -b */
 	struct cpulist cpus;
 	struct stat_ids pids, tids;
-	uint32_t top;      /* lines of a block that are printed; 0: all */
 	unsigned detailed; /* -d, -dd, -ddd */
-	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
+	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table;
 	bool metric_only, no_quotes, no_threshold, no_scale, verbose, show_thread, color;
 	bool started; /* a file begins with the time at which it was written */
 	bool topdown; /* the metrics are those of slots */
@@ -130,7 +127,6 @@ struct stat_line {
 	uint32_t first, n;        /* in stat.track */
 	struct stat_sum now, total;
 	struct stat_spread value, enabled, running; /* over runs */
-	struct buf history;                         /* doubles, one an interval, with --stats */
 };
 
 /* A metric after a line, or on a line of its own. */
@@ -150,12 +146,6 @@ struct stat_column { /* a track of the replay that a line sums up */
 	uint32_t track, counter, instance;
 	uint32_t package, die;
 	uint64_t unseen_ns; /* ns since it was last counted */
-};
-
-/* Values of a metric at a place, one an interval, for --stats. */
-struct stat_history {
-	char *where, *head; /* owned */
-	struct buf values;  /* doubles */
 };
 
 /* Events were disabled between these times (CLOCK_MONOTONIC); UINT64_MAX: they still are. */
@@ -197,13 +187,10 @@ struct stat_sheet {
 	uint32_t *first;  /* into behind, by event; then those on lines of their own, and their end */
 	/* What is asked of the engine, once for each cgroup with events of the metric. */
 	struct sheet_custom wish;
-	bool *wanted;                 /* by metric of the binding */
-	uint32_t *cgroup;             /* by scope */
-	struct stat_answer *answer;   /* row by row */
-	bool asked;                   /* they were requested, and are not perf's choice */
-	struct stat_history *history; /* owned; of metrics that were requested, with --stats */
-	size_t n_histories;
-	struct names history_of; /* "place, newline, head" -> place in history */
+	bool *wanted;               /* by metric of the binding */
+	uint32_t *cgroup;           /* by scope */
+	struct stat_answer *answer; /* row by row */
+	bool asked;                 /* they were requested, and are not perf's choice */
 	const struct binding *binding;
 	bool laid_out, shaped; /* since the last plan */
 	/* Of the recording. */
@@ -269,7 +256,7 @@ void stat_metric_at(const struct stat_sheet *s, uint32_t row, uint32_t id, struc
 
 /* ---- stat_print.c ---- */
 
-/* Whether lines are sorted and cut within those of an event, not of a place. */
+/* Whether the lines of an event are together, not those of a place. */
 static inline bool stat_is_by_event(const struct stat_sheet *s)
 {
 	return s->aggr == STAT_NONE || s->aggr == STAT_THREAD;
@@ -278,8 +265,3 @@ static inline bool stat_is_by_event(const struct stat_sheet *s)
 void stat_print_shape(struct stat_sheet *s);
 /* Lines of an interval, of all, or of the totals. */
 void stat_print(struct stat_sheet *s);
-/* Keeps the values of lines in this interval, and of metrics that were requested, now or when recording; and --stats,
- * a table of them. */
-void stat_keep_values(struct stat_sheet *s);
-void stat_print_stats(struct stat_sheet *s);
-void stat_forget_history(struct stat_sheet *s);

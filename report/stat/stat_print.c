@@ -1,4 +1,4 @@
-/* The lines of perf stat: their order, and what it prints for people, as CSV (-x) and JSON (-j), and of --stats. */
+/* The lines of perf stat: their order, and what it prints for people, as CSV (-x) and JSON (-j). */
 #include "report/stat/stat.h"
 
 #include <inttypes.h>
@@ -42,17 +42,14 @@ static void put_rest(struct stat_sheet *s, uint32_t row, put_metric_fn *put_metr
 static void each_line(struct stat_sheet *s, put_line_fn *put_line, put_metric_fn *put_metric)
 {
 	bool by_row = !stat_is_by_event(s);
-	uint32_t last = UINT32_MAX, shown = 0, row = stat_has_alone(s) ? 0 : s->n_rows;
+	uint32_t row = stat_has_alone(s) ? 0 : s->n_rows;
 
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		const struct stat_line *l = &s->line[s->order[i]];
-		uint32_t block = by_row ? l->row : l->event;
 
 		while (by_row && row < l->row)
 			put_rest(s, row++, put_metric);
-		shown = block == last ? shown : 0;
-		last = block;
-		if (skips(s, l) || (s->config->top && shown++ >= s->config->top))
+		if (skips(s, l))
 			continue;
 		put_line(s, l);
 		if (output_is_full(s->out) && output_flush(s->out))
@@ -62,35 +59,17 @@ static void each_line(struct stat_sheet *s, put_line_fn *put_line, put_metric_fn
 		put_rest(s, row++, put_metric);
 }
 
-static double sort_value(const struct stat_sheet *s, const struct stat_line *l)
-{
-	return s->config->sort == STAT_SORT_NAME    ? 0 :
-	       s->config->sort == STAT_SORT_RUNNING ? (double)l->now.running :
-	       l->now.reason                        ? -1 :
-						      stat_value(&s->event[l->event], &l->now);
-}
-
-/* Within what belongs together: the lines of a place, or the CPUs and threads of an event. */
-static int by_sort(const void *a, const void *b, void *sheet)
+/* The threads of an event: those that counted most come first. */
+static int by_value(const void *a, const void *b, void *sheet)
 {
 	const struct stat_sheet *s = sheet;
 	const struct stat_line *x = &s->line[*(const uint32_t *)a], *y = &s->line[*(const uint32_t *)b];
-	bool by_event = stat_is_by_event(s);
-	double vx = sort_value(s, x), vy = sort_value(s, y);
-	int d = array_order(by_event ? x->event : x->row, by_event ? y->event : y->row, 0, 0);
+	double vx = x->now.reason ? -1 : stat_value(&s->event[x->event], &x->now);
+	double vy = y->now.reason ? -1 : stat_value(&s->event[y->event], &y->now);
 
-	if (d || vx != vy)
-		return d ? d : vx > vy ? -1 : 1;
-	if (s->config->sort == STAT_SORT_NAME)
-		d = by_event ? strcmp(s->row[x->row].label, s->row[y->row].label) :
-			       strcmp(s->event[x->event].name, s->event[y->event].name);
-	return d ? d : (x > y) - (x < y);
-}
-
-static void sort_lines(struct stat_sheet *s)
-{
-	if (s->config->sort != STAT_SORT_NONE && s->n_lines)
-		qsort_r(s->order, s->n_lines, sizeof(*s->order), by_sort, s);
+	if (x->event != y->event || vx == vy)
+		return array_order(x->event, y->event, x > y, y > x);
+	return vx > vy ? -1 : 1;
 }
 
 /* The most counters that a line of the row adds up. */
@@ -827,213 +806,12 @@ void stat_print_shape(struct stat_sheet *s)
 
 void stat_print(struct stat_sheet *s)
 {
-	sort_lines(s);
+	if (s->aggr == STAT_THREAD && s->n_lines)
+		qsort_r(s->order, s->n_lines, sizeof(*s->order), by_value, s);
 	if (s->config->form == STAT_TEXT)
 		print_text(s);
 	else if (s->config->iostat && s->config->form == STAT_CSV)
 		put_ports(s);
 	else
 		print_fields(s);
-}
-
-/* ---- --stats: over the intervals, in any of the forms ---- */
-
-enum { MIN, P50, P90, P95, P99, MAX, MEAN, DEVIATION, FIGURES };
-static const char *const figure[FIGURES] = { "min", "p50", "p90", "p95", "p99", "max", "mean", "stddev" };
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The smallest value that at least so many percent do not exceed. */
-static double percentile(const double *sorted, size_t n, double percent)
-{
-	size_t rank = (size_t)ceil(percent / 100 * (double)n);
-
-	return sorted[rank ? rank - 1 : 0];
-}
-
-static void compute(double *v, size_t n, double out[static FIGURES])
-{
-	struct stat_spread w = { 0 };
-
-	qsort(v, n, sizeof(*v), by_size);
-	for (size_t i = 0; i < n; i++)
-		stat_spread_add(&w, v[i]);
-	out[MIN] = v[0];
-	out[MAX] = v[n - 1];
-	out[P50] = percentile(v, n, 50);
-	out[P90] = percentile(v, n, 90);
-	out[P95] = percentile(v, n, 95);
-	out[P99] = percentile(v, n, 99);
-	out[MEAN] = w.mean;
-	out[DEVIATION] = n > 1 ? sqrt(w.m2 / (w.n - 1)) : 0;
-}
-
-/* Writes a table for people or, without one, fields. */
-struct stats {
-	struct stat_sheet *s;
-	struct table *table;
-	bool cgroups; /* a column for them */
-};
-
-static void put_word(const struct stats *x, const char *key, const char *text)
-{
-	if (x->table)
-		table_cell(x->table, text, NULL);
-	else if (x->s->config->form == STAT_JSON)
-		put_field(x->s, x->s->text, key, text);
-	else
-		put_csv_head(x->s, text, x->s->config->separator);
-}
-
-/* A number; without digits there is none. */
-static void put_figure(const struct stats *x, const char *key, char *text, size_t n)
-{
-	text[n] = '\0';
-	if (x->table) {
-		table_cell(x->table, n ? text : "-", NULL);
-		return;
-	}
-	put_key(x->s, x->s->text, key);
-	buf_addstr(x->s->text, n ? text : notation_of(x->s)->none);
-	buf_addstr(x->s->text, separator_of(x->s));
-}
-
-static void put_stats(const struct stats *x, const char *where, const char *kind, const char *name, const char *unit,
-		      const char *cgroup, unsigned decimals, struct buf *values)
-{
-	const struct stat_config *c = x->s->config;
-	size_t n = values->len / sizeof(double);
-	double f[FIGURES];
-	char text[64];
-
-	if (n)
-		compute((double *)(void *)values->data, n, f);
-	if (x->table)
-		table_row(x->table);
-	else
-		buf_addstr(x->s->text, c->form == STAT_JSON ? "{" : "");
-	if (x->s->aggr != STAT_GLOBAL)
-		put_word(x, stat_levels[x->s->aggr].word, where);
-	put_word(x, kind, name);
-	put_word(x, "unit", unit);
-	if (c->form == STAT_JSON ? cgroup != NULL : x->cgroups)
-		put_word(x, "cgroup", cgroup ? cgroup : "");
-	put_figure(x, "intervals", text, number_u64(text, n));
-	for (int i = 0; i < FIGURES; i++) {
-		size_t len = 0;
-
-		if (n && x->table)
-			len = number_fixed(text, f[i], i < MEAN || decimals ? decimals : 2);
-		else if (n)
-			len = number_double(text, f[i]);
-		put_figure(x, figure[i], text, len);
-	}
-	if (!x->table)
-		end_line(x->s);
-}
-
-static void put_stats_head(const struct stats *x, const char *word, enum table_align align)
-{
-	char head[16];
-
-	if (x->table) {
-		for (size_t i = 0; i <= strlen(word); i++)
-			head[i] = (char)(word[i] >= 'a' && word[i] <= 'z' ? word[i] - 32 : word[i]);
-		table_column(x->table, head, align, false);
-	} else if (x->s->config->form == STAT_CSV) {
-		put_csv_head(x->s, word, "");
-	}
-}
-
-void stat_print_stats(struct stat_sheet *s)
-{
-	enum stat_form form = s->config->form;
-	struct stats x = { .s = s, .table = form == STAT_TEXT ? table_new() : NULL };
-
-	for (uint32_t i = 0; i < s->n_events; i++)
-		x.cgroups |= s->event[i].cgroup != NULL;
-	if (s->aggr != STAT_GLOBAL)
-		put_stats_head(&x, "where", TABLE_LEFT);
-	put_stats_head(&x, "event", TABLE_LEFT);
-	put_stats_head(&x, "unit", TABLE_LEFT);
-	if (x.cgroups)
-		put_stats_head(&x, "cgroup", TABLE_LEFT);
-	put_stats_head(&x, "intervals", TABLE_RIGHT);
-	for (int i = 0; i < FIGURES; i++)
-		put_stats_head(&x, figure[i], TABLE_RIGHT);
-	if (form == STAT_CSV)
-		end_line(s);
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		struct stat_line *l = &s->line[i];
-		const struct stat_event *e = &s->event[l->event];
-
-		if (!skips(s, l))
-			put_stats(&x, s->row[l->row].label, "event", e->name, e->unit, e->cgroup, e->fraction ? 2 : 0,
-				  &l->history);
-	}
-	for (size_t i = 0; i < s->n_histories; i++) {
-		struct stat_history *h = &s->history[i];
-		char *gap = strstr(h->head, "  ");
-
-		/* "GHz  cycles_frequency" is unit and name. */
-		if (gap)
-			*gap = '\0';
-		put_stats(&x, h->where, "metric", gap ? gap + 2 : h->head, gap ? h->head : "", NULL, 3, &h->values);
-	}
-	if (x.table)
-		table_print(x.table, 0, true, false, s->text);
-	table_free(x.table);
-}
-
-void stat_forget_history(struct stat_sheet *s)
-{
-	for (size_t i = 0; i < s->n_histories; i++) {
-		free(s->history[i].where);
-		free(s->history[i].head);
-		buf_release(&s->history[i].values);
-	}
-	free(s->history);
-	s->history = NULL;
-	s->n_histories = 0;
-	names_release(&s->history_of);
-}
-
-void stat_keep_values(struct stat_sheet *s)
-{
-	SCOPED(buf_release) struct buf key = BUF_INIT;
-
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		struct stat_line *l = &s->line[i];
-		double v = stat_value(&s->event[l->event], &l->now);
-
-		if (!l->now.reason)
-			buf_add(&l->history, &v, sizeof(v));
-		memory_whole(&l->history);
-	}
-	for (uint32_t row = 0; row < s->n_rows && s->asked; row++)
-		for (uint32_t id = 0; id < s->n_heads; id++) {
-			struct stat_metric m;
-			uint32_t at;
-
-			buf_clear(&key);
-			buf_printf(&key, "%s\n%s", s->row[row].label, stat_head(s, id));
-			memory_whole(&key);
-			if (!names_get(&s->history_of, buf_str(&key), &at)) {
-				at = (uint32_t)s->n_histories;
-				memory_room(&s->history, at, sizeof(*s->history));
-				s->history[s->n_histories++] =
-					(struct stat_history){ memory_text(s->row[row].label),
-							       memory_text(stat_head(s, id)), BUF_INIT };
-				memory_done(names_set(&s->history_of, buf_str(&key), at));
-			}
-			stat_metric_at(s, row, id, &m);
-			if (!m.reason && isfinite(m.value))
-				buf_add(&s->history[at].values, &m.value, sizeof(m.value));
-			memory_whole(&s->history[at].values);
-		}
 }

@@ -84,7 +84,7 @@ commands_of() {
 }
 
 @test "the hint of a wrong option is what the command at hand has" {
-	for wrong in "--sort=value:--sort belongs to pmrep stat" "--json:use --format=json" "--csv:use --format=csv" \
+	for wrong in "--hybrid-merge:--hybrid-merge belongs to pmrep stat" "--json:use --format=json" "--csv:use --format=csv" \
 		"--last=10:use --since=-SECONDS" "--timeout=3:--timeout belongs to pmrec: give it when recording"; do
 		run -2 "$bin/pmrep" "${wrong%%:*}" x.pmr
 		[[ $output == *"${wrong#*:}" ]] || { echo "$output"; return 1; }
@@ -117,7 +117,7 @@ complete_words() {
 	[ "$(complete_words "$bin/pmrec" --over)" = --overwrite ]
 	[ "$(complete_words "$bin/pmrep" che)" = check ]
 	[ "$(complete_words "$bin/pmrep" --layout = w)" = wide ]
-	[ "$(complete_words "$bin/pmrep" stat --sort = r)" = running ]
+	[ "$(complete_words "$bin/pmrep" show --layout = w)" = wide ]
 	[ "$(complete_words "$bin/pmrec" --privacy = '' | wc -l)" -eq 3 ]
 	touch some.pmr
 	complete_words "$bin/pmrep" so | grep -qx some.pmr

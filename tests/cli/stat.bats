@@ -183,7 +183,6 @@ for line in sys.stdin:
 	refused "--event: an empty list" -e ''
 	refused "--metrics: an empty list" -M ,
 	refused "--cgroup: an empty list" -G ''
-	refused "--stats needs counts" --stats --metric-only
 	run --separate-stderr stat --table all.pmr
 	[[ $stderr == *"--table: the recording has only one run"* ]]
 	# Words that the separator is part of are quoted, perf's own too.
@@ -210,39 +209,6 @@ for line in sys.stdin:
 	# The clocks of the machine and the time are of the same time, however short the command was.
 	cpus=$("$bin/pmrep" info --format=json u.pmr | python3 -c 'import json, sys; print(json.load(sys.stdin)["topology"]["cpus"])')
 	stat -M CPUs_utilized -x, u.pmr | awk -F, -v n="$cpus" '$6 > 0 { exit !($6 < 1.5 * n) }'
-}
-
-@test "figures over the intervals, of metrics and of each cgroup, too" {
-	may_count
-	"$tests/make_stat" all all.pmr
-	stat --stats -M branch_miss_rate -j all.pmr | grep '"metric"' >out
-	python3 - <<-'END'
-	import json
-	d = json.loads(open("out").read())
-	assert (d["metric"], d["unit"], d["intervals"]) == ("branch_miss_rate", "%", 4), d
-	# 10 of 100 branches in each of them.
-	assert d["min"] == d["p50"] == d["max"] == d["mean"] == 10 and d["stddev"] == 0, d
-	END
-	# Figures are of the lines that -I prints.
-	"$bin/pmrec" -q -o i.pmr --sources=perf -i 0.05 -a -e cs,cpu-clock -- sleep 0.4
-	stat -I 100 -M cs_per_second -j i.pmr 2>/dev/null >lines
-	stat --stats -I 100 -M cs_per_second -j i.pmr 2>/dev/null >stats
-	python3 - <<-'END'
-	import json, math, statistics
-	rows = [json.loads(l) for l in open("lines")]
-	v = sorted(r["metric-value"] for r in rows if r["metric-unit"] and r["metric-value"] is not None)
-	d, = [r for r in map(json.loads, open("stats")) if "metric" in r]
-	assert len(v) == d["intervals"] > 1, (v, d)
-	near = lambda a, b: abs(a - b) < 1e-5 * max(1, abs(b))
-	assert near(d["min"], v[0]) and near(d["max"], v[-1]) and near(d["mean"], statistics.mean(v)), (v, d)
-	assert near(d["stddev"], statistics.stdev(v)) and near(d["p90"], v[math.ceil(0.9 * len(v)) - 1]), (v, d)
-	END
-	# Of a recording that was made for them without being asked.
-	"$tests/make_stat" hybrid hybrid.pmr
-	[ "$(stat --stats -x, hybrid.pmr | grep 'tma_retiring (cpu_atom)' | cut -d, -f3-5)" = "4,40,40" ]
-	"$tests/make_stat" cgroups cg.pmr
-	[ "$(stat --stats -x, cg.pmr | cut -d, -f1-5 | tail -1)" = 'cs,,"b,c",4' ]
-	[ "$(stat --stats -j cg.pmr | grep -c '"cgroup" : "a"')" -eq 2 ]
 }
 
 @test "threads, and those that end" {

@@ -181,8 +181,8 @@ static const struct line {
 	{ &info_spec, "--scale", "!--no-scale belongs to pmrec and pmrep stat" },
 	{ &show_spec, "--field-sep=,", "!--field-separator belongs to pmrep stat" },
 	/* The hint is what the command at hand has, or where the option is given. */
-	{ &record_spec, "--sort", "=--sort belongs to pmrep stat: give it when reporting" },
-	{ &show_spec, "--sort", "=--sort belongs to pmrep stat" },
+	{ &record_spec, "--hybrid-merge", "=--hybrid-merge belongs to pmrep stat: give it when reporting" },
+	{ &show_spec, "--hybrid-merge", "=--hybrid-merge belongs to pmrep stat" },
 	{ &show_spec, "--timeout=3", "=--timeout belongs to pmrec: give it when recording" },
 	{ &show_spec, "--delay=3", "=--delay belongs to pmrec: give it when recording" },
 	{ &since_spec, "--delay=3", "=--delay belongs to pmrec: skip the beginning with --since" },

@@ -130,7 +130,7 @@ static void words_are_translated(void **state)
 		{ "-C ,0,,1, -a true", PERF " -C 0,1 -a -- true", STAT PLAIN },
 		{ "--control fd:1 true", PERF " --control fd:1 -- true", STAT PLAIN },
 		{ "--per-cache=L2 -a true", PERF " -a -- true", STAT " --per-cache=L2" PLAIN },
-		{ "--per-thread -p 1", PERF " --per-thread -p 1", STAT " --per-thread --sort value" PLAIN },
+		{ "--per-thread -p 1", PERF " --per-thread -p 1", STAT " --per-thread" PLAIN },
 	}, turbo[] = {
 		{ "-i 2 -n 3", TURBO " -i 2.000000000 -n 3", SHOW " --all -" },
 		{ "-i 0x10 -n 010", TURBO " -i 16.000000000 -n 8", SHOW " --all -" },
