@@ -22,6 +22,7 @@
 #include "common/parse.h"
 #include "report/input/input.h"
 #include "report/input/outfile.h"
+#include "report/machine/value_out.h"
 
 /* ---- strings to be found again, in any case of letters ---- */
 
@@ -126,8 +127,9 @@ static const struct secret *find_at(const struct secrets *s, char *low, size_t a
 	return NULL;
 }
 
-/* Replaces all that is found in *text (owned, by realloc) of `len` bytes. Whether it was changed. */
-static bool secrets_scrub(const struct secrets *s, char **text, size_t *len)
+/* Replaces all that is found in *text (owned, by realloc) of `len` bytes; a formula would subtract what follows the
+ * dash of a pseudonym. Whether it was changed. */
+static bool secrets_scrub(const struct secrets *s, char **text, size_t *len, bool formula)
 {
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	SCOPED(scoped_free) char *low = s->n ? memory_copy(*text, *len + 1, 1) : NULL;
@@ -143,7 +145,8 @@ static bool secrets_scrub(const struct secrets *s, char **text, size_t *len)
 			continue;
 		}
 		buf_add(&out, *text + done, i - done);
-		buf_addstr(&out, hit->instead);
+		for (const char *c = hit->instead; *c; c++)
+			buf_printf(&out, "%s%c", formula && *c == '-' ? "\\" : "", *c);
 		i += n;
 		done = i;
 	}
@@ -170,20 +173,13 @@ bool redact_is_pseudonym(const char *text)
 	return true;
 }
 
-struct redact_row {
-	char *kind; /* owned, with the other two after it, because there may be 100,000 */
-	const char *from, *to;
-};
-
 struct redact_map {
-	struct redact_row *row; /* owned */
+	struct redact_row {
+		char *key; /* owned: "KIND NAME", or "shift CLOCK" */
+		char *to;  /* owned: the pseudonym, or the number of ns */
+	} * row;           /* owned */
 	uint32_t n;
-	struct names by_from, by_to; /* "KIND FROM" and pseudonyms to places in `row` */
-};
-
-/* How the clocks of one boot are shifted, and all wall clocks. */
-struct redact_shift {
-	uint64_t monotonic, raw, boottime, counter, wall;
+	struct names by_key, taken; /* places in `row`; pseudonyms */
 };
 
 #define VERSION 1.0
@@ -196,10 +192,10 @@ struct redact_shift {
 static void map_release(struct redact_map *m)
 {
 	for (uint32_t i = 0; i < m->n; i++)
-		free(m->row[i].kind);
+		free(m->row[i].key), free(m->row[i].to);
 	free(m->row);
-	names_release(&m->by_from);
-	names_release(&m->by_to);
+	names_release(&m->by_key);
+	names_release(&m->taken);
 	*m = (struct redact_map){ 0 };
 }
 
@@ -213,94 +209,61 @@ static uint64_t random_u64(void)
 	return v;
 }
 
-static const struct redact_row *add_row(struct redact_map *m, const char *kind, const char *from, const char *to)
+static const char *map_add(struct redact_map *m, const char *key, const char *to)
 {
-	size_t kind_size = strlen(kind) + 1, from_size = strlen(from) + 1, to_size = strlen(to) + 1;
-	char *text = memory_new(1, kind_size + from_size + to_size);
-	SCOPED(scoped_free) char *key = memory_format("%s %s", kind, from);
-
 	memory_room(&m->row, m->n, sizeof(*m->row));
-	m->row[m->n] = (struct redact_row){
-		.kind = memcpy(text, kind, kind_size),
-		.from = memcpy(text + kind_size, from, from_size),
-		.to = memcpy(text + kind_size + from_size, to, to_size),
-	};
-	memory_done(names_set(&m->by_from, key, m->n));
-	memory_done(names_set(&m->by_to, to, m->n));
-	return &m->row[m->n++];
+	memory_done(names_set(&m->by_key, key, m->n));
+	memory_done(names_set(&m->taken, to, 1));
+	m->row[m->n] = (struct redact_row){ memory_text(key), memory_text(to) };
+	return m->row[m->n++].to;
 }
 
-static const struct redact_row *find_row(const struct redact_map *m, const char *kind, const char *from)
-{
-	SCOPED(scoped_free) char *key = memory_format("%s %s", kind, from);
-	uint32_t at;
-
-	return names_get(&m->by_from, key, &at) ? &m->row[at] : NULL;
-}
-
-/* What the pseudonym stands for; NULL: not in the map. */
-static const char *map_from(const struct redact_map *m, const char *to)
+/* NULL: the map does not have it. */
+static const char *map_get(const struct redact_map *m, const char *key)
 {
 	uint32_t at;
 
-	return names_get(&m->by_to, to, &at) ? m->row[at].from : NULL;
+	return names_get(&m->by_key, key, &at) ? m->row[at].to : NULL;
 }
 
-/* The pseudonym, created if new. Owned by the map. */
-static const char *map_name(struct redact_map *m, const char *kind, const char *from, bool *made)
+/* ---- times ---- */
+
+static uint64_t number(struct redact_map *m, const char *key, uint64_t fresh)
 {
-	const struct redact_row *row = find_row(m, kind, from);
-	char to[64];
+	const char *to = map_get(m, key);
+	char text[24];
 
-	*made = !row;
-	if (row)
-		return row->to;
-	do
-		snprintf(to, sizeof(to), "%s-%08" PRIx32, kind, (uint32_t)random_u64());
-	while (map_from(m, to));
-	return add_row(m, kind, from, to)->to;
-}
-
-/* ---- times: rows of kind "shift" ---- */
-
-static uint64_t number(struct redact_map *m, const char *from, uint64_t fresh)
-{
-	const struct redact_row *row = find_row(m, "shift", from);
-	char to[24];
-
-	snprintf(to, sizeof(to), "%" PRIu64, fresh);
-	if (!row)
-		row = add_row(m, "shift", from, to);
-	return strtoull(row->to, NULL, 10);
+	snprintf(text, sizeof(text), "%" PRIu64, fresh);
+	return strtoull(to ? to : map_add(m, key, text), NULL, 10);
 }
 
 /* Shifts a clock from where it stood to anywhere. */
 static uint64_t clock_shift(struct redact_map *m, const char *boot, const char *clock, uint64_t first, uint64_t most)
 {
-	SCOPED(scoped_free) char *from = memory_format("%s clock %s", boot, clock);
+	SCOPED(scoped_free) char *key = memory_format("shift %s clock %s", boot, clock);
 
-	return number(m, from, BOOT_LEAST_NS + random_u64() % (most - BOOT_LEAST_NS) - first);
+	return number(m, key, BOOT_LEAST_NS + random_u64() % (most - BOOT_LEAST_NS) - first);
 }
 
-/* The shift of a boot, random if new. */
-static struct redact_shift map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first)
+/* How the clocks of a boot are shifted: random if new. */
+static struct pm_clocks map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first)
 {
-	return (struct redact_shift){
+	return (struct pm_clocks){
 		.monotonic = clock_shift(m, boot, "monotonic", first->monotonic, BOOT_MOST_NS),
-		.raw = clock_shift(m, boot, "raw", first->monotonic_raw, BOOT_MOST_NS),
+		.monotonic_raw = clock_shift(m, boot, "raw", first->monotonic_raw, BOOT_MOST_NS),
 		.boottime = clock_shift(m, boot, "boottime", first->boottime, BOOT_MOST_NS),
 		.counter = clock_shift(m, boot, "counter", first->counter, BOOT_MOST_NS * 3),
-		.wall = number(m, "wall", 0 - random_u64() % WALL_MOST_NS),
+		.realtime = number(m, "shift wall", 0 - random_u64() % WALL_MOST_NS),
 	};
 }
 
 /* That of a counter that has run since boot, modulo 2^width. */
 static uint64_t map_base(struct redact_map *m, const char *boot, const char *counter, unsigned width)
 {
-	SCOPED(scoped_free) char *from = memory_format("%s counter %s", boot, counter);
+	SCOPED(scoped_free) char *key = memory_format("shift %s counter %s", boot, counter);
 
 	/* A wide counter stays far from wrapping. */
-	return number(m, from, random_u64() & ((UINT64_C(1) << (width < 56 ? width : 55)) - 1));
+	return number(m, key, random_u64() & ((UINT64_C(1) << (width < 56 ? width : 55)) - 1));
 }
 
 /* ---- the file ---- */
@@ -327,11 +290,13 @@ static int map_load(struct redact_map *m, const char *path, struct error *e)
 	for (size_t i = 0; good && i < json_count(list); i++) {
 		const struct json *row = json_at(list, i);
 		const char *kind = json_text(json_get(row, "kind"), ""), *to = json_text(json_get(row, "to"), "");
+		SCOPED(scoped_free) char *key = NULL;
 		uint64_t v;
 
 		good = strcmp(kind, "shift") ? redact_is_pseudonym(to) : !parse_u64(to, &v);
+		key = memory_format("%s %s", kind, json_text(json_get(row, "from"), ""));
 		if (good)
-			add_row(m, kind, json_text(json_get(row, "from"), ""), to);
+			map_add(m, key, to);
 	}
 	return good ? 0 : error_set(e, EINVAL, "%s: not a map written by pmrep redact", path);
 }
@@ -344,12 +309,15 @@ static int map_save(const struct redact_map *m, const char *path, struct error *
 
 	buf_printf(&out, "{\"redact_map\": %d,\n\"names\": [", (int)VERSION);
 	for (uint32_t i = 0; i < m->n; i++) {
-		const char *const part[] = { "kind", m->row[i].kind, "from", m->row[i].from, "to", m->row[i].to };
+		const char *key = m->row[i].key, *to = m->row[i].to;
+		size_t n = strcspn(key, " ");
 
-		for (size_t k = 0; k < 6; k += 2) {
-			buf_printf(&out, "%s\"%s\": ", k ? ", " : i ? ",\n{" : "\n{", part[k]);
-			json_quote(&out, part[k + 1], strlen(part[k + 1]));
-		}
+		buf_addstr(&out, i ? ",\n{\"kind\": " : "\n{\"kind\": ");
+		json_quote(&out, key, n);
+		buf_addstr(&out, ", \"from\": ");
+		json_quote(&out, key + n + 1, strlen(key + n + 1));
+		buf_addstr(&out, ", \"to\": ");
+		json_quote(&out, to, strlen(to));
 		buf_addch(&out, '}');
 	}
 	buf_addstr(&out, "]}\n");
@@ -372,63 +340,56 @@ struct redact {
 	struct names vendor; /* metrics and groups of metrics that no user has made, in lower case */
 	struct redact_map map;
 	struct redact_counts counts;
-	bool keep_class[4];
-	char **keep; /* owned: names of fields, ends with NULL */
+	char *keep; /* owned: names of fields and classes that stay, with a blank between */
 	struct redact_boot {
 		char *name; /* owned */
-		struct redact_shift shift;
+		struct pm_clocks shift;
 	} * boot; /* owned: of each recording of the file, if time is shifted */
 	size_t n_boots, next;
 	const struct redact_boot *now; /* of the one that is copied */
 	struct rewrite_rules *rules;   /* by which it is */
 	char host[64];                 /* the first host's name or pseudonym; "": none */
 	uint64_t wall_ns;              /* where the first recording begins, shifted; 0: unknown */
-	struct names
-		given; /* names of counters in the output other than their pseudonyms, and the hash of the original */
+	struct names given;            /* names of counters in the output, and the hash of the original */
 	struct redact_seen {
 		uint32_t counters, instances, pmus, configs;
 	} seen; /* of the model looked at */
 };
 
-static bool names_field(const char *word)
+static bool among(const char *words, const char *word)
+{
+	return parse_is_among(words, word, strlen(word));
+}
+
+/* Whether it is a class of fields, or one of their fields. */
+static bool can_be_kept(const char *word, size_t len)
 {
 	const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys,
 						    pm_event_keys };
+	bool can = parse_is_among("machine person time", word, len);
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		for (const struct pm_key_row *row = tables[i]; row->key; row++)
-			if (row->key >= 100 && !strcmp(row->name, word))
-				return true;
-	return false;
+			can |= row->key >= 100 && parse_is_among(row->name, word, len);
+	return can;
 }
 
 static int take_keep(struct redact *r, const char *list, struct error *e)
 {
-	static const char *const classes[] = { "", "machine", "person", "time" };
-	size_t n = 0, cap = 2;
-	char *rest;
-	SCOPED(scoped_free) char *copy = NULL;
+	size_t n;
 
-	for (const char *p = list ? list : ""; *p; p++)
-		cap += *p == ',';
-	r->keep = memory_new(cap, sizeof(*r->keep));
-	copy = memory_text(list ? list : "");
-	rest = copy;
-	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		int class = 3;
-
-		while (class && strcmp(classes[class], word))
-			class --;
-		if (class)
-			r->keep_class[class] = true;
-		else if (!names_field(word))
-			error_set(e, EINVAL,
-				  "--keep: '%.40s' is neither machine, person or time, nor a field of these classes",
-				  word);
-		else
-			r->keep[n++] = memory_text(word);
+	r->keep = memory_text(list);
+	for (char *word = r->keep; *word; word += n + (word[n] != '\0')) {
+		n = strcspn(word, ",");
+		if (n && !can_be_kept(word, n))
+			return error_set(
+				e, EINVAL,
+				"--keep: '%.*s' is neither machine, person or time, nor a field of these classes",
+				(int)(n < 40 ? n : 40), word);
+		if (word[n])
+			word[n] = ' ';
 	}
-	return e->text[0] ? -EINVAL : 0;
+	return 0;
 }
 
 int redact_new(struct redact **out, const struct redact_options *o, struct error *e)
@@ -437,8 +398,8 @@ int redact_new(struct redact **out, const struct redact_options *o, struct error
 	int err;
 
 	r->options = *o;
-	err = take_keep(r, o->keep, e);
-	if (!err && r->keep_class[PM_PRIVACY_TIME] && o->shift_time)
+	err = take_keep(r, o->keep ? o->keep : "", e);
+	if (!err && among(r->keep, "time") && o->shift_time)
 		err = error_set(e, EINVAL, "--keep=time and --shift-time contradict each other");
 	if (!err && o->map)
 		err = map_load(&r->map, o->map, e);
@@ -464,61 +425,32 @@ static bool keeps(const struct redact *r, uint32_t key, const char *name)
 {
 	enum pm_privacy class = pm_key_privacy(key);
 
-	if (class == PM_PRIVACY_TECHNICAL || r->keep_class[class])
+	if (class == PM_PRIVACY_TECHNICAL || among(r->keep, privacy_name(class)))
 		return true;
-	if (class == PM_PRIVACY_TIME)
-		return !r->options.shift_time;
-	for (size_t i = 0; name && r->keep[i]; i++)
-		if (!strcmp(r->keep[i], name))
-			return true;
-	return false;
+	return class == PM_PRIVACY_TIME ? !r->options.shift_time : name && among(r->keep, name);
 }
 
-/* The pseudonym for a name. */
+/* The pseudonym for a name, created if new. Owned by the map. */
 static const char *pseudonym(struct redact *r, const char *kind, const char *from)
 {
-	bool made;
-	const char *to;
+	SCOPED(scoped_free) char *key = memory_format("%s %s", kind, from);
+	const char *to = map_get(&r->map, key);
+	uint32_t any;
+	char fresh[64];
 
 	/* Redacting again changes nothing. */
 	if (redact_is_pseudonym(from) && !strncmp(from, kind, strlen(kind)))
 		return from;
-	to = map_name(&r->map, kind, from, &made);
-	r->counts.pseudonyms += made;
-	return to;
-}
-
-/* Fields of class machine or person whose texts become pseudonyms; the others are dropped. */
-static const char *kind_of(const struct pm_key_row *rows, uint32_t key)
-{
-	static const struct {
-		const struct pm_key_row *rows;
-		uint32_t key;
-		const char *kind;
-	} kinds[] = {
-		{ pm_header_keys, PM_HEADER_HOST, "host" },
-		{ pm_header_keys, PM_HEADER_BOOT_ID, "boot" },
-		{ pm_header_keys, PM_HEADER_MACHINE_ID, "machine" },
-		{ pm_counter_keys, PM_COUNTER_PERF_CGROUP, "cgroup" },
-		{ pm_instance_keys, PM_INSTANCE_DEVICE_PATH, "device" },
-		{ pm_instance_keys, PM_INSTANCE_COMM, "task" },
-		{ pm_instance_keys, PM_INSTANCE_PARENT_COMM, "task" },
-		{ pm_instance_keys, PM_INSTANCE_CGROUP, "cgroup" },
-		{ pm_event_keys, PM_EVENT_KEY_TEXT, "marker" },
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (kinds[i].rows == rows && kinds[i].key == key)
-			return kinds[i].kind;
-	return NULL;
+	if (to)
+		return to;
+	do
+		snprintf(fresh, sizeof(fresh), "%s-%08" PRIx32, kind, (uint32_t)random_u64());
+	while (names_get(&r->map.taken, fresh, &any));
+	r->counts.pseudonyms++;
+	return map_add(&r->map, key, fresh);
 }
 
 /* ---- names that the kernel and vendors give ---- */
-
-static bool among(const char *words, const char *word)
-{
-	return parse_is_among(words, word, strlen(word));
-}
 
 static bool is_source(const char *name)
 {
@@ -533,23 +465,23 @@ static bool is_event_name(const struct redact *r, const char *text)
 	return names_get(&r->events, text, &any) || event_symbol_find(text) || !event_cache_parse(text, &config);
 }
 
-/* A tracepoint that every kernel has; users name those of probes. */
+/* Of every kernel; users name those of probes. */
+static const char tracepoint_systems[] =
+	"alarmtimer block btrfs cgroup clk compaction cpuhp devfreq dma_fence drm exceptions ext4 fib filelock "
+	"filemap ftrace hda huge_memory hwmon i2c intel_iommu interconnect iomap iommu ipi irq irq_matrix "
+	"irq_vectors jbd2 kmem ksm kvm libata mce mdio migrate mmap mmap_lock mmc module mptcp msr napi neigh net "
+	"netfs netlink nfs nmi nvme oom osnoise page_isolation pagemap percpu power printk pwm qdisc ras "
+	"raw_syscalls rcu regmap regulator resctrl rpm rseq rtc sched scsi signal skb smbus sock spi sunrpc "
+	"swiotlb sync_trace syscalls task tcp thermal timer timer_migration tlb udp vmalloc vmscan vsyscall "
+	"watchdog wbt workqueue writeback x86_fpu xdp xen xfs xhci-hcd";
+
 static bool is_tracepoint(const char *text)
 {
 	size_t n = strcspn(text, ":");
 
 	return text[n] && text[n + 1] &&
 	       !text[n + 1 + strspn(text + n + 1, "abcdefghijklmnopqrstuvwxyz0123456789_")] &&
-	       parse_is_among(
-		       "alarmtimer block btrfs cgroup clk compaction cpuhp devfreq dma_fence drm exceptions "
-		       "ext4 fib filelock filemap ftrace hda huge_memory hwmon i2c intel_iommu interconnect "
-		       "iomap iommu ipi irq irq_matrix irq_vectors jbd2 kmem ksm kvm libata mce mdio migrate mmap "
-		       "mmap_lock mmc module mptcp msr napi neigh net netfs netlink nfs nmi nvme oom osnoise "
-		       "page_isolation pagemap percpu power printk pwm qdisc ras raw_syscalls rcu regmap regulator "
-		       "resctrl rpm rseq rtc sched scsi signal skb smbus sock spi sunrpc swiotlb sync_trace "
-		       "syscalls task tcp thermal timer timer_migration tlb udp vmalloc vmscan vsyscall watchdog "
-		       "wbt workqueue writeback x86_fpu xdp xen xfs xhci-hcd",
-		       text, n);
+	       parse_is_among(tracepoint_systems, text, n);
 }
 
 /* Length of the value after the next `key` of an event's terms, without quotes. *value: NULL if none is left. */
@@ -611,54 +543,39 @@ static bool is_event(const struct redact *r, const char *text)
 	       among("cpu cpu_atom cpu_core cstate_core cstate_pkg msr power", base);
 }
 
+/* Whether it is a register, by its number. */
 static bool is_register(const char *name)
 {
 	return (name[0] == 'm' || name[0] == 'M') && name[1] == '0' && (name[2] == 'x' || name[2] == 'X') &&
 	       name[3] && !name[3 + strspn(name + 3, "0123456789abcdefABCDEF")];
 }
 
-static const char *counter_name_kind(const struct redact *r, const struct pm_counter *c)
-{
-	const char *part = strncmp(c->name, "add.", 4) ? c->name : c->name + 4;
+/* Drivers, and kinds of devices and of files of sysfs. */
+static const char kernel_words[] =
+	"ac acpi acpitz amdgpu bat bnxt bond class cluster core coretemp cpu cpufreq cpuidle current ddr devices "
+	"die dimm dm dram drivetemp drm en energy eno enp ens eth f fan freq gpu hwmon i ib idle input intel "
+	"iwlwifi k l lo loop max md min mmcblk mmio n net node np nct nouveau nvme p package pch pci phy pkg "
+	"power powercap proc psys ram rapl s scaling socket source speed spd sr state stats sys system temp "
+	"thermal time tz uj uncore usage v virtual w wlan wlp wwan x zone zram";
 
-	if (!strcmp(c->source, "perf"))
-		return is_event(r, c->name) ? NULL : "event";
-	if (!strcmp(c->source, "add") || pm_map_get(&c->attrs, PM_COUNTER_ADDED))
-		return is_register(part) ? NULL : "counter";
-	return catalog_named(c->source, c->name) || among("msr pmt", c->source) ? NULL : "counter";
-}
-
-/* Whether a device or a file of sysfs is called as on any machine: drivers and kinds, with short numbers. */
+/* Whether a device or a file of sysfs is called as on any machine: by such words, with short numbers. */
 static bool is_kernel_name(const char *text)
 {
 	for (size_t n; *text; text += n) {
-		if (isdigit((unsigned char)*text)) {
-			n = strspn(text, "0123456789");
-			if (n > 4)
-				return false;
-		} else if (isalpha((unsigned char)*text)) {
-			bool disk = (strspn(text, "svhx") == 1 && text[1] == 'd') || !strncmp(text, "xvd", 3);
+		bool disk = (strspn(text, "svhx") == 1 && text[1] == 'd') || !strncmp(text, "xvd", 3);
 
-			for (n = 0; isalpha((unsigned char)text[n]); n++)
-				;
-			if (!(disk && n <= 4) &&
-			    !parse_is_among(
-				    "ac acpi acpitz amdgpu bat bnxt bond class cluster core coretemp cpu cpufreq "
-				    "cpuidle current ddr devices die dimm dm dram drivetemp drm en energy eno enp "
-				    "ens "
-				    "eth f fan freq gpu hwmon i ib idle input intel iwlwifi k l lo loop max md min "
-				    "mmcblk mmio n net node np nct nouveau nvme p package pch pci phy pkg power "
-				    "powercap proc psys ram rapl s scaling socket source speed spd sr state stats "
-				    "sys "
-				    "system temp thermal time tz uj uncore usage v virtual w wlan wlp wwan x zone "
-				    "zram",
-				    text, n))
-				return false;
-		} else if (strchr("-_.:/", *text)) {
-			n = 1;
-		} else {
+		n = strspn(text, "0123456789");
+		if (n > 4)
 			return false;
-		}
+		if (n)
+			continue;
+		while (isalpha((unsigned char)text[n]))
+			n++;
+		if (!n && !strchr("-_.:/", *text))
+			return false;
+		if (n && !(disk && n <= 4) && !parse_is_among(kernel_words, text, n))
+			return false;
+		n += !n;
 	}
 	return true;
 }
@@ -670,26 +587,360 @@ static bool is_numbered(const char *text, const char *word)
 	return !strncmp(text, word, n) && text[n] && !text[n + strspn(text + n, "0123456789")];
 }
 
-static bool keeps_device(const struct redact *r, const char *name)
+/* Whether a name of that kind is one that many machines have, or may stay. */
+static bool name_stays(const struct redact *r, const char *kind, const char *name)
 {
-	return keeps(r, PM_COUNTER_DEVICES, "devices") || is_kernel_name(name);
+	if (!strcmp(kind, "event"))
+		return is_event(r, name);
+	if (!strcmp(kind, "counter"))
+		return is_register(name);
+	if (!strcmp(kind, "device"))
+		return keeps(r, PM_COUNTER_DEVICES, "devices") || is_kernel_name(name);
+	if (!strcmp(kind, "task"))
+		return is_numbered(name, "task-") || keeps(r, PM_INSTANCE_COMM, "comm");
+	return !strcmp(kind, "cgroup") && (is_numbered(name, "cgroup-") || keeps(r, PM_INSTANCE_CGROUP, "cgroup"));
+}
+
+/* Without what marks counters that were asked for. */
+static const char *plain_name(const struct pm_counter *c)
+{
+	return c->name + (strncmp(c->name, "add.", 4) ? 0 : 4);
+}
+
+/* Of what kind the name is that goes; NULL: it stays. */
+static const char *counter_name_kind(const struct redact *r, const struct pm_counter *c)
+{
+	const char *kind = strcmp(c->source, "perf") ? "counter" : "event";
+
+	if (*kind == 'e' || !strcmp(c->source, "add") || pm_map_get(&c->attrs, PM_COUNTER_ADDED))
+		return name_stays(r, kind, plain_name(c)) ? NULL : kind;
+	return catalog_named(c->source, c->name) || among("msr pmt", c->source) ? NULL : kind;
 }
 
 static const char *instance_name_kind(const struct redact *r, const struct pm_instance *i)
 {
+	const char *kind = i->kind == PM_TASK   ? "task" :
+			   i->kind == PM_CGROUP ? "cgroup" :
+			   i->kind == PM_DEVICE ? "device" :
+						  NULL;
 	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
 
-	if (!*name)
-		return NULL;
-	switch (i->kind) {
-	case PM_TASK:
-		return is_numbered(name, "task-") || keeps(r, PM_INSTANCE_COMM, "comm") ? NULL : "task";
-	case PM_CGROUP:
-		return is_numbered(name, "cgroup-") || keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? NULL : "cgroup";
-	case PM_DEVICE:
-		return keeps_device(r, name) ? NULL : "device";
+	return kind && *name && !name_stays(r, kind, name) ? kind : NULL;
+}
+
+/* ---- texts ---- */
+
+static void replace(char **text, const char *by)
+{
+	char *copy = memory_text(by);
+
+	free(*text);
+	*text = copy;
+}
+
+/* Whether it has the path of a file of a user's; those of the kernel and the system exist everywhere. */
+static bool names_path(const char *text)
+{
+	for (const char *p = text; (p = strpbrk(p, "/~")); p++) {
+		size_t n;
+
+		if ((p > text && !strchr(" \t\n\"'`(=:,;<>[{|&@/", p[-1])) || !p[1] || strchr(" \t", p[1]) ||
+		    (*p == '/' && p[1] == '/'))
+			continue;
+		n = 1 + strcspn(p + 1, "/ \t\n\"'`:,;)>]}*");
+		/* A process is somebody's. */
+		if (!parse_is_among("/sys /proc /dev /etc /usr", p, n) ||
+		    (!strncmp(p, "/proc/", 6) && isdigit((unsigned char)p[6])))
+			return true;
+	}
+	return false;
+}
+
+/* What becomes of a text. */
+enum text_use {
+	TEXT_FREE,
+	TEXT_TECHNICAL, /* it names no folder of the user's */
+	TEXT_FORMULA,
+	TEXT_METRIC, /* an array: a metric of the user's */
+	TEXT_METRICS,
+};
+
+static void scrub(struct redact *r, char **text, size_t *len, enum text_use use)
+{
+	bool changed = secrets_scrub(&r->secrets, text, len, use == TEXT_FORMULA);
+
+	if (use == TEXT_TECHNICAL && names_path(*text)) {
+		replace(text, "redacted");
+		*len = strlen(*text);
+		changed = true;
+	}
+	r->counts.scrubbed += changed;
+}
+
+static void clean(struct redact *r, char **text)
+{
+	size_t len;
+
+	if (!*text || !**text)
+		return;
+	len = strlen(*text);
+	scrub(r, text, &len, TEXT_TECHNICAL);
+}
+
+static void hide(struct redact *r, char **text, const char *instead)
+{
+	r->counts.scrubbed++;
+	replace(text, instead);
+}
+
+static enum text_use use_of_item(enum text_use array, uint32_t i)
+{
+	if (array == TEXT_METRICS)
+		return TEXT_METRIC;
+	if (array == TEXT_METRIC)
+		return i == PM_METRIC_FORMULA || i == PM_METRIC_THRESHOLD ? TEXT_FORMULA : TEXT_FREE;
+	return array;
+}
+
+static enum rewrite_fate clean_value(struct redact *r, struct pm_value *v, enum text_use use)
+{
+	enum rewrite_fate fate = REWRITE_KEEP;
+	char *copy;
+	size_t len;
+
+	switch (v->kind) {
+	case PM_VALUE_TEXT:
+		scrub(r, &v->str.data, &v->str.len, use);
+		return REWRITE_KEEP;
+	case PM_VALUE_BYTES:
+		/* Bytes that can be searched are not replaced: others would change the structure. */
+		len = v->str.len;
+		copy = memory_copy(v->str.data, len + 1, 1);
+		fate = secrets_scrub(&r->secrets, &copy, &len, false) ? REWRITE_DROP : REWRITE_KEEP;
+		free(copy);
+		return fate;
+	case PM_VALUE_ARRAY:
+		for (uint32_t i = 0; i < v->array.n && fate == REWRITE_KEEP; i++)
+			fate = clean_value(r, &v->array.item[i], use_of_item(use, i));
+		return fate;
+	case PM_VALUE_MAP:
+		return REWRITE_DROP; /* no known field holds one */
 	default:
-		return NULL;
+		return REWRITE_KEEP;
+	}
+}
+
+static bool same_kind(enum pm_value_kind want, enum pm_value_kind have)
+{
+	bool number = want == PM_VALUE_U64 || want == PM_VALUE_S64;
+
+	return want == have || (number && (have == PM_VALUE_U64 || have == PM_VALUE_S64));
+}
+
+static void drop(struct redact *r, struct pm_map *m, uint32_t key)
+{
+	pm_map_remove(m, key);
+	r->counts.dropped++;
+}
+
+/* Replaces a text of a map by a pseudonym. */
+static void rename_field(struct redact *r, struct pm_map *m, uint32_t key, const char *kind, const char *from)
+{
+	memory_done(pm_map_set(m, key, pm_text(pseudonym(r, kind, from))));
+}
+
+/* ---- remarks ---- */
+
+/* Of "cycles, cpu/event=1/" the names that a user invented become pseudonyms, also those in the terms of a PMU. */
+static char *clean_events(struct redact *r, char *text)
+{
+	SCOPED(buf_release) struct buf out = BUF_INIT;
+
+	for (char *at = text, *next; at; at = next) {
+		SCOPED(scoped_free) char *name = NULL;
+
+		next = strstr(at, ", ");
+		if (next) {
+			*next = '\0';
+			next += 2;
+		}
+		name = memory_text(is_event(r, at) ? at : pseudonym(r, "event", at));
+		if (!strcmp(name, at))
+			clean(r, &name);
+		buf_printf(&out, "%s%s", at > text ? ", " : "", name);
+	}
+	memory_whole(&out);
+	return memory_text(buf_str(&out));
+}
+
+/* The text that stands for an argument; owned by the caller. */
+static char *clean_argument(struct redact *r, char class, const char *argument)
+{
+	static const struct {
+		char class;
+		const char *kind;
+	} names[] = { { 'a', "counter" }, { 'm', "metric" }, { 'g', "cgroup" }, { 'd', "device" } };
+	SCOPED(scoped_free) char *text = memory_text(argument);
+
+	if (class == 'e' && *text)
+		return clean_events(r, text);
+	if (class == 'c')
+		clean(r, &text);
+	if (class == 'c' || !*text)
+		return memory_text(text);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].class == class)
+			return memory_text(name_stays(r, names[i].kind, text) ? text :
+										pseudonym(r, names[i].kind, text));
+	return memory_text("redacted");
+}
+
+/* Replaces the arguments of a remark by their classes. */
+static enum rewrite_fate clean_remark(struct redact *r, struct pm_value *v)
+{
+	for (uint32_t i = 1; pm_remark_code(v) && i < v->array.n; i++) {
+		struct pm_value *argument = &v->array.item[i];
+		char class = pm_remark_class(v, i - 1);
+		SCOPED(scoped_free) char *text = NULL;
+
+		if (argument->kind == PM_VALUE_U64 && (class == 'n' || class == 'r'))
+			continue;
+		text = argument->kind == PM_VALUE_TEXT ? clean_argument(r, class, argument->str.data) :
+							 memory_text("redacted");
+		r->counts.scrubbed += argument->kind != PM_VALUE_TEXT || strcmp(text, argument->str.data) != 0;
+		pm_value_release(argument);
+		*argument = pm_text(text);
+		memory_checked(argument->str.data);
+	}
+	return pm_remark_code(v) ? REWRITE_KEEP : REWRITE_DROP;
+}
+
+/* ---- fields ---- */
+
+/* The history repeats command lines, which name files, times and counters: the command is enough. */
+static enum rewrite_fate clean_history(struct redact *r, struct pm_value *v)
+{
+	(void)r;
+	for (uint32_t i = 0; i < v->array.n; i++) {
+		struct pm_value *line = &v->array.item[i], word = pm_text("changed");
+		size_t n = line->kind == PM_VALUE_TEXT ? strcspn(line->str.data, " :") : 0;
+
+		if (n && parse_is_among("cut merged redacted bundled", line->str.data, n)) {
+			pm_value_release(&word);
+			word = pm_text_n(line->str.data, n);
+		}
+		memory_checked(word.str.data);
+		pm_value_release(line);
+		*line = word;
+	}
+	return REWRITE_KEEP;
+}
+
+static enum rewrite_fate clean_metrics(struct redact *r, struct pm_value *v)
+{
+	return clean_value(r, v, TEXT_METRICS);
+}
+
+/* The kernel's file of a column that was asked for: it may be that of a device or a cgroup. */
+static enum rewrite_fate clean_help(struct redact *r, struct pm_value *v)
+{
+	return *v->str.data == '/' && !is_kernel_name(v->str.data) ? REWRITE_DROP : clean_value(r, v, TEXT_TECHNICAL);
+}
+
+static enum rewrite_fate clean_cpus(struct redact *r, struct pm_value *v)
+{
+	return v->str.data[strspn(v->str.data, "0123456789,-")] ? REWRITE_DROP : clean_value(r, v, TEXT_TECHNICAL);
+}
+
+static bool is_technical_file(const struct pm_value *pair)
+{
+	const char *name =
+		pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT ?
+			pair->array.item[0].str.data :
+			"";
+
+	return among("perf_event_mux_interval_ms peer rdpmc freeze_on_smi alias allow_tsx_force_abort "
+		     "nr_addr_filters partid numa_node slots",
+		     name);
+}
+
+static enum rewrite_fate clean_files(struct redact *r, struct pm_value *v)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < v->array.n; i++) {
+		if (is_technical_file(&v->array.item[i])) {
+			v->array.item[n++] = v->array.item[i];
+			continue;
+		}
+		pm_value_release(&v->array.item[i]);
+		r->counts.dropped++;
+	}
+	v->array.n = n;
+	return clean_value(r, v, TEXT_TECHNICAL);
+}
+
+/* Fields whose texts become pseudonyms where they may not stay, or always if they are technical; and those that are
+ * cleaned in ways of their own. Others are cleaned or dropped by their class. */
+static const struct field_rule {
+	const struct pm_key_row *rows;
+	uint32_t key;
+	const char *kind;                                                 /* of pseudonyms; or NULL */
+	enum rewrite_fate (*clean)(struct redact *r, struct pm_value *v); /* or NULL */
+} field_rules[] = {
+	{ pm_header_keys, PM_HEADER_HOST, .kind = "host" },
+	{ pm_header_keys, PM_HEADER_BOOT_ID, .kind = "boot" },
+	{ pm_header_keys, PM_HEADER_MACHINE_ID, .kind = "machine" },
+	{ pm_header_keys, PM_HEADER_HISTORY, .clean = clean_history },
+	{ pm_header_keys, PM_HEADER_METRICS, .clean = clean_metrics },
+	{ pm_counter_keys, PM_COUNTER_PERF_CGROUP, .kind = "cgroup" },
+	{ pm_counter_keys, PM_COUNTER_PERF_GROUP_NAME, .kind = "group" },
+	{ pm_counter_keys, PM_COUNTER_HELP, .clean = clean_help },
+	{ pm_instance_keys, PM_INSTANCE_CPUS, .clean = clean_cpus },
+	{ pm_instance_keys, PM_INSTANCE_DEVICE_PATH, .kind = "device" },
+	{ pm_instance_keys, PM_INSTANCE_COMM, .kind = "task" },
+	{ pm_instance_keys, PM_INSTANCE_PARENT_COMM, .kind = "task" },
+	{ pm_instance_keys, PM_INSTANCE_CGROUP, .kind = "cgroup" },
+	{ pm_pmu_keys, PM_PMU_FILES, .clean = clean_files },
+	{ pm_event_keys, PM_EVENT_KEY_TEXT, .kind = "marker" },
+	{ pm_event_keys, PM_EVENT_KEY_NOTE, .clean = clean_remark },
+	{ NULL },
+};
+
+static const struct field_rule *rule_of(const struct pm_key_row *rows, uint32_t key)
+{
+	const struct field_rule *f = field_rules;
+
+	while (f->rows && (f->rows != rows || f->key != key))
+		f++;
+	return f;
+}
+
+/* Applies the rules to a map: known fields that may stay are cleaned, names become pseudonyms, everything else is
+ * dropped. */
+static void clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows)
+{
+	for (uint32_t i = m->n; i-- > 0;) {
+		struct pm_field *f = &m->field[i];
+		const struct pm_key_row *row = pm_key_find(rows, f->key);
+		const struct field_rule *rule = rule_of(rows, f->key);
+		enum rewrite_fate fate = REWRITE_DROP;
+
+		if (row && same_kind(row->kind, f->value.kind)) {
+			bool stays = keeps(r, f->key, row->name);
+
+			if (rule->kind && f->value.kind == PM_VALUE_TEXT && f->value.str.len &&
+			    (f->key < 100 || !stays)) {
+				rename_field(r, m, f->key, rule->kind, f->value.str.data);
+				continue;
+			}
+			if (stays)
+				fate = rule->clean ?
+					       rule->clean(r, &f->value) :
+					       clean_value(r, &f->value, f->key < 100 ? TEXT_TECHNICAL : TEXT_FREE);
+		}
+		if (fate == REWRITE_DROP)
+			drop(r, m, f->key);
 	}
 }
 
@@ -760,7 +1011,7 @@ static void look_at_map(struct redact *r, const struct pm_map *m, const struct p
 		/* Numbers of the recorder may be negative. */
 		if (row && key < 100 && m->field[i].value.kind <= PM_VALUE_BOOL)
 			continue;
-		add_value(r, &m->field[i].value, kind_of(rows, key));
+		add_value(r, &m->field[i].value, rule_of(rows, key)->kind);
 	}
 }
 
@@ -865,7 +1116,7 @@ static void look_at_pmu(struct redact *r, const struct pm_pmu *p)
 
 static void look_at_counter(struct redact *r, const struct pm_counter *c)
 {
-	const char *kind = counter_name_kind(r, c), *name = c->name + (strncmp(c->name, "add.", 4) ? 0 : 4);
+	const char *kind = counter_name_kind(r, c), *name = plain_name(c);
 
 	look_at_map(r, &c->attrs, pm_counter_keys);
 	if (kind) {
@@ -915,7 +1166,7 @@ static void look_at_model(struct redact *r, const struct pm_model *m)
 static void take_shift(struct redact *r, const struct pm_model *m, const struct pm_clocks *clocks)
 {
 	SCOPED(buf_release) struct buf boot = BUF_INIT;
-	struct redact_shift s;
+	struct pm_clocks s;
 
 	buf_addstr(&boot, pm_map_text(&m->header, PM_HEADER_BOOT_ID, ""));
 	memory_whole(&boot);
@@ -934,7 +1185,7 @@ static void end_recording(struct redact *r, const struct pm_model *m, struct pm_
 	if (r->options.shift_time)
 		take_shift(r, m, first);
 	if (first->realtime && !r->wall_ns)
-		r->wall_ns = first->realtime + (r->options.shift_time ? r->boot[0].shift.wall : 0);
+		r->wall_ns = first->realtime + (r->options.shift_time ? r->boot[0].shift.realtime : 0);
 	r->seen = (struct redact_seen){ 0 };
 	*first = (struct pm_clocks){ 0 };
 }
@@ -998,8 +1249,6 @@ void redact_free(struct redact *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; r->keep[i]; i++)
-		free(r->keep[i]);
 	free(r->keep);
 	forget(r);
 	names_release(&r->given);
@@ -1007,278 +1256,53 @@ void redact_free(struct redact *r)
 	free(r);
 }
 
-/* ---- texts ---- */
-
-static void replace(char **text, const char *by)
-{
-	char *copy = memory_text(by);
-
-	free(*text);
-	*text = copy;
-}
-
-/* Whether it has the path of a file of a user's; those of the kernel and the system exist everywhere. */
-static bool names_path(const char *text)
-{
-	static const char *const everywhere[] = { "/sys", "/proc", "/dev", "/etc", "/usr" };
-
-	for (const char *p = text; (p = strpbrk(p, "/~")); p++) {
-		size_t n, i = 0;
-
-		if ((p > text && !strchr(" \t\n\"'`(=:,;<>[{|&@/", p[-1])) || !p[1] || strchr(" \t", p[1]) ||
-		    (*p == '/' && p[1] == '/'))
-			continue;
-		n = 1 + strcspn(p + 1, "/ \t\n\"'`:,;)>]}*");
-		while (i < sizeof(everywhere) / sizeof(*everywhere) &&
-		       (strlen(everywhere[i]) != n || memcmp(everywhere[i], p, n)))
-			i++;
-		/* A process is somebody's. */
-		if (i == sizeof(everywhere) / sizeof(*everywhere) ||
-		    (i == 1 && p[n] && isdigit((unsigned char)p[n + 1])))
-			return true;
-	}
-	return false;
-}
-
-/* A technical text does not name a folder of the user's. */
-static void scrub(struct redact *r, char **text, size_t *len, bool technical)
-{
-	bool changed = secrets_scrub(&r->secrets, text, len);
-
-	if (technical && names_path(*text)) {
-		replace(text, "redacted");
-		*len = strlen(*text);
-		changed = true;
-	}
-	r->counts.scrubbed += changed;
-}
-
-static void clean(struct redact *r, char **text)
-{
-	size_t len;
-
-	if (!*text || !**text)
-		return;
-	len = strlen(*text);
-	scrub(r, text, &len, true);
-}
-
-static void hide(struct redact *r, char **text, const char *instead)
-{
-	r->counts.scrubbed++;
-	replace(text, instead);
-}
-
-static enum rewrite_fate clean_value(struct redact *r, struct pm_value *v, bool technical)
-{
-	char *copy;
-	size_t len;
-	enum rewrite_fate fate = REWRITE_KEEP;
-
-	switch (v->kind) {
-	case PM_VALUE_TEXT:
-		scrub(r, &v->str.data, &v->str.len, technical);
-		return REWRITE_KEEP;
-	case PM_VALUE_BYTES:
-		/* Bytes that can be searched are not replaced: others would change the structure. */
-		len = v->str.len;
-		copy = memory_copy(v->str.data, len + 1, 1);
-		fate = secrets_scrub(&r->secrets, &copy, &len) ? REWRITE_DROP : REWRITE_KEEP;
-		free(copy);
-		return fate;
-	case PM_VALUE_ARRAY:
-		for (uint32_t i = 0; i < v->array.n && fate == REWRITE_KEEP; i++)
-			fate = clean_value(r, &v->array.item[i], technical);
-		return fate;
-	case PM_VALUE_MAP:
-		return REWRITE_DROP; /* no known field holds one */
-	default:
-		return REWRITE_KEEP;
-	}
-}
-
-static bool same_kind(enum pm_value_kind want, enum pm_value_kind have)
-{
-	bool number = want == PM_VALUE_U64 || want == PM_VALUE_S64;
-
-	return want == have || (number && (have == PM_VALUE_U64 || have == PM_VALUE_S64));
-}
-
-static void drop(struct redact *r, struct pm_map *m, uint32_t key)
-{
-	pm_map_remove(m, key);
-	r->counts.dropped++;
-}
-
-/* Replaces a text of a map by a pseudonym. */
-static void rename_field(struct redact *r, struct pm_map *m, uint32_t key, const char *kind, const char *from)
-{
-	memory_done(pm_map_set(m, key, pm_text(pseudonym(r, kind, from))));
-}
-
-/* Applies the rules to a map: known fields that may stay are cleaned, names become pseudonyms, everything else is
- * dropped. */
-static void clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows)
-{
-	for (uint32_t i = m->n; i-- > 0;) {
-		struct pm_field *f = &m->field[i];
-		const struct pm_key_row *row = pm_key_find(rows, f->key);
-		const char *kind = kind_of(rows, f->key);
-
-		if (!row || !same_kind(row->kind, f->value.kind)) {
-			drop(r, m, f->key);
-		} else if (keeps(r, f->key, row->name)) {
-			/* Formulas divide. */
-			if (clean_value(r, &f->value,
-					f->key < 100 && (rows != pm_header_keys || f->key != PM_HEADER_METRICS)))
-				drop(r, m, f->key);
-		} else if (kind && f->value.kind == PM_VALUE_TEXT && f->value.str.len) {
-			rename_field(r, m, f->key, kind, f->value.str.data);
-		} else {
-			drop(r, m, f->key);
-		}
-	}
-}
-
 /* ---- the header ---- */
-
-/* The history repeats command lines, which name files, times and counters: the command is enough. */
-static void shorten_history(const struct redact *r, struct pm_map *header)
-{
-	static const char *const known[] = { "cut", "merged", "redacted", "bundled" };
-	const struct pm_value *old = pm_map_get(header, PM_HEADER_HISTORY);
-	uint32_t n = old && old->kind == PM_VALUE_ARRAY ? old->array.n : 0;
-	struct pm_value list;
-
-	if (!n)
-		return;
-	list = pm_array(n);
-	memory_checked(list.array.item);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct pm_value *v = &old->array.item[i];
-		const char *word = "changed";
-
-		/* What is being done here is in our own words. */
-		if (i + 1 == n && v->kind == PM_VALUE_TEXT && r->rules->history &&
-		    !strcmp(v->str.data, r->rules->history)) {
-			list.array.item[i] = pm_text(v->str.data);
-			continue;
-		}
-		for (size_t k = 0; v->kind == PM_VALUE_TEXT && k < sizeof(known) / sizeof(*known); k++)
-			if (!strncmp(v->str.data, known[k], strlen(known[k])))
-				word = known[k];
-		list.array.item[i] = pm_text(word);
-	}
-	memory_done(pm_map_set(header, PM_HEADER_HISTORY, list));
-}
 
 static void note_classes(const struct redact *r, struct pm_map *header)
 {
 	struct pm_value list = pm_array(3);
-	uint32_t n = 0;
 
 	memory_checked(list.array.item);
-	if (!r->keep_class[PM_PRIVACY_MACHINE])
-		list.array.item[n++] = pm_text("machine");
-	if (!r->keep_class[PM_PRIVACY_PERSON])
-		list.array.item[n++] = pm_text("person");
-	if (r->options.shift_time)
-		list.array.item[n++] = pm_text("time");
-	list.array.n = n;
+	list.array.n = 0;
+	for (enum pm_privacy p = PM_PRIVACY_MACHINE; p <= PM_PRIVACY_TIME; p++)
+		if (p == PM_PRIVACY_TIME ? r->options.shift_time : !among(r->keep, privacy_name(p)))
+			list.array.item[list.array.n++] = pm_text(privacy_name(p));
 	memory_done(pm_map_set(header, PM_HEADER_REDACTED, list));
-}
-
-/* In a formula the dash of a pseudonym would subtract. */
-static void escape_formula(const struct redact *r, struct pm_value *v)
-{
-	SCOPED(buf_release) struct buf out = BUF_INIT;
-	const char *text = v->kind == PM_VALUE_TEXT ? v->str.data : "", *dash;
-
-	for (; (dash = strchr(text, '-')); text = dash + 1) {
-		size_t n = 0;
-		char word[64];
-
-		while (dash - n > text && dash[-1 - (ptrdiff_t)n] >= 'a' && dash[-1 - (ptrdiff_t)n] <= 'z')
-			n++;
-		snprintf(word, sizeof(word), "%.*s", (int)n + 9, dash - n);
-		buf_add(&out, text, (size_t)(dash - text));
-		buf_addstr(&out, map_from(&r->map, word) ? "\\-" : "-");
-	}
-	if (!out.len)
-		return;
-	buf_addstr(&out, text);
-	memory_whole(&out);
-	pm_value_release(v);
-	*v = pm_text(buf_str(&out));
-	memory_checked(v->str.data);
-}
-
-static void escape_formulas(const struct redact *r, const struct pm_map *header)
-{
-	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS);
-
-	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++) {
-		const struct pm_value *texts = &list->array.item[i];
-
-		for (uint32_t k = PM_METRIC_FORMULA;
-		     texts->kind == PM_VALUE_ARRAY && k <= PM_METRIC_THRESHOLD && k < texts->array.n; k++)
-			escape_formula(r, &texts->array.item[k]);
-	}
 }
 
 static void on_header(void *ctx, struct pm_map *header)
 {
-	struct redact *r = ctx;
-
-	clean_map(r, header, pm_header_keys);
-	escape_formulas(r, header);
-	shorten_history(r, header);
-	note_classes(r, header);
+	clean_map(ctx, header, pm_header_keys);
+	note_classes(ctx, header);
 }
 
 /* ---- counters ---- */
 
-/* Whether the name is another counter's. Pseudonyms for the counter's own name need no note: the map has them. */
-static bool is_of_another(const struct redact *r, const char *name, const char *old, bool *own)
-{
-	const char *from = map_from(&r->map, name);
-	uint32_t other;
-
-	*own = from && !strcmp(from, old);
-	if (from)
-		return !*own;
-	return names_get(&r->given, name, &other) && other != names_hash(old);
-}
-
 /* Keeps different names different, even if everything that distinguished them is gone. */
 static void make_unique(struct redact *r, char **name, const char *old)
 {
-	SCOPED(buf_release) struct buf tried = BUF_INIT;
-	bool own = false;
+	SCOPED(scoped_free) char *plain = memory_text(*name);
+	uint32_t hash = names_hash(old), other;
 
-	buf_addstr(&tried, *name);
-	for (unsigned k = 2; is_of_another(r, buf_str(&tried), old, &own); k++) {
-		buf_clear(&tried);
-		buf_printf(&tried, "%s#%u", *name, k);
+	for (unsigned k = 2; names_get(&r->given, *name, &other) && other != hash; k++) {
+		free(*name);
+		*name = memory_format("%s#%u", plain, k);
 	}
-	memory_whole(&tried);
-	if (!own)
-		memory_done(names_set(&r->given, buf_str(&tried), names_hash(old)));
-	replace(name, buf_str(&tried));
+	memory_done(names_set(&r->given, *name, hash));
 }
 
 static void rename_counter(struct redact *r, struct pm_counter *c, const char *kind)
 {
-	bool add = !strncmp(c->name, "add.", 4);
-	const char *to = pseudonym(r, kind, c->name + (add ? 4 : 0));
+	const char *plain = plain_name(c);
+	char *name = memory_format("%.*s%s", (int)(plain - c->name), c->name, pseudonym(r, kind, plain));
 
 	free(c->name);
-	c->name = memory_format("%s%s", add ? "add." : "", to);
-	replace(&c->display, to);
+	c->name = name;
+	replace(&c->display, plain_name(c));
 	pm_map_remove(&c->attrs, PM_COUNTER_PERF_USER_TEXT);
+	/* What is left of those is a file of the kernel's. */
 	if (*pm_map_text(&c->attrs, PM_COUNTER_HELP, "") != '/')
-		pm_map_remove(&c->attrs,
-			      PM_COUNTER_HELP); /* of the kernel's own files on_counter() leaves the names */
+		pm_map_remove(&c->attrs, PM_COUNTER_HELP);
 	pm_map_remove(&c->attrs, PM_COUNTER_FAMILY);
 	pm_map_remove(&c->attrs, PM_COUNTER_MEMBER);
 }
@@ -1293,16 +1317,9 @@ static enum rewrite_fate on_counter(void *ctx, struct pm_counter *c)
 {
 	struct redact *r = ctx;
 	const char *kind = counter_name_kind(r, c);
-	const char *group = pm_map_text(&c->attrs, PM_COUNTER_PERF_GROUP_NAME, "");
-	const char *help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
 	const struct catalog_counter *row = catalog_named(c->source, c->name);
 	SCOPED(scoped_free) char *old = memory_text(c->name);
 
-	if (*group)
-		rename_field(r, &c->attrs, PM_COUNTER_PERF_GROUP_NAME, "group", group);
-	/* The kernel's file of a column that was asked for: it may be that of a device or a cgroup. */
-	if (*help == '/' && !is_kernel_name(help))
-		drop(r, &c->attrs, PM_COUNTER_HELP);
 	clean_map(r, &c->attrs, pm_counter_keys);
 	if (kind)
 		rename_counter(r, c, kind);
@@ -1313,7 +1330,8 @@ static enum rewrite_fate on_counter(void *ctx, struct pm_counter *c)
 		replace(&c->display, c->name);
 	else if (!kind && !(row && row->display && c->display && !strcmp(c->display, row->display)))
 		clean(r, &c->display);
-	make_unique(r, &c->name, old);
+	/* One of a pseudonym means the same in every recording. */
+	make_unique(r, &c->name, kind ? c->name : old);
 	on_source(r, &c->source);
 	if (!among("1 s ms us ns J mJ uJ W V A Cel K Hz kHz MHz GHz By KiBy MiBy GiBy By/s KiBy/s MiBy/s GiBy/s bit "
 		   "%",
@@ -1331,12 +1349,9 @@ static enum rewrite_fate on_instance(void *ctx, struct pm_instance *i)
 {
 	struct redact *r = ctx;
 	const char *kind = instance_name_kind(r, i);
-	const char *cpus = pm_map_text(&i->attrs, PM_INSTANCE_CPUS, "");
 
 	if (kind)
 		rename_field(r, &i->attrs, PM_INSTANCE_NAME, kind, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
-	if (cpus[strspn(cpus, "0123456789,-")])
-		drop(r, &i->attrs, PM_INSTANCE_CPUS);
 	clean_map(r, &i->attrs, pm_instance_keys);
 	return REWRITE_KEEP;
 }
@@ -1347,106 +1362,12 @@ static void on_topology(void *ctx, struct pm_topology *t)
 		clean(ctx, &t->type[i]);
 }
 
-static bool is_technical_file(const struct pm_value *pair)
-{
-	const char *name =
-		pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT ?
-			pair->array.item[0].str.data :
-			"";
-
-	return parse_is_among("perf_event_mux_interval_ms peer rdpmc freeze_on_smi alias allow_tsx_force_abort "
-			      "nr_addr_filters partid numa_node slots",
-			      name, strlen(name));
-}
-
 static void on_pmu(void *ctx, struct pm_pmu *p)
 {
-	struct redact *r = ctx;
-	const struct pm_value *files = pm_map_get(&p->attrs, PM_PMU_FILES);
-
-	if (files && files->kind == PM_VALUE_ARRAY) {
-		struct pm_value kept = pm_array(files->array.n);
-		uint32_t n = 0;
-
-		memory_done(files->array.n && !kept.array.item ? -ENOMEM : 0);
-		for (uint32_t i = 0; i < files->array.n; i++)
-			if (is_technical_file(&files->array.item[i]))
-				memory_done(pm_value_copy(&kept.array.item[n++], &files->array.item[i]));
-			else
-				r->counts.dropped++;
-		kept.array.n = n;
-		memory_done(pm_map_set(&p->attrs, PM_PMU_FILES, kept));
-	}
-	clean_map(r, &p->attrs, pm_pmu_keys);
+	clean_map(ctx, &p->attrs, pm_pmu_keys);
 }
 
-/* ---- remarks ---- */
-
-/* Of "cycles, cpu/event=1/" the names that a user invented become pseudonyms, also those in the terms of a PMU. */
-static char *clean_events(struct redact *r, char *text)
-{
-	SCOPED(buf_release) struct buf out = BUF_INIT;
-
-	for (char *at = text, *next; at; at = next) {
-		SCOPED(scoped_free) char *name = NULL;
-
-		next = strstr(at, ", ");
-		if (next) {
-			*next = '\0';
-			next += 2;
-		}
-		name = memory_text(is_event(r, at) ? at : pseudonym(r, "event", at));
-		if (!strcmp(name, at))
-			clean(r, &name);
-		buf_printf(&out, "%s%s", at > text ? ", " : "", name);
-	}
-	memory_whole(&out);
-	return memory_text(buf_str(&out));
-}
-
-/* The text that stands for an argument; owned by the caller. */
-static char *clean_argument(struct redact *r, char class, const struct pm_value *v)
-{
-	SCOPED(scoped_free) char *text = v->kind == PM_VALUE_TEXT ? memory_text(v->str.data) : NULL;
-
-	if (text && !*text)
-		return memory_text("");
-	switch (text ? class : '\0') {
-	case 'c':
-		clean(r, &text);
-		return memory_text(text);
-	case 'e':
-		return clean_events(r, text);
-	case 'a':
-		return memory_text(is_register(text) ? text : pseudonym(r, "counter", text));
-	case 'm':
-		return memory_text(pseudonym(r, "metric", text));
-	case 'g':
-		return memory_text(keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? text : pseudonym(r, "cgroup", text));
-	case 'd':
-		return memory_text(keeps_device(r, text) ? text : pseudonym(r, "device", text));
-	default:
-		return memory_text("redacted");
-	}
-}
-
-/* Replaces the arguments of a remark by their classes. */
-static void clean_remark(struct redact *r, struct pm_value *v)
-{
-	for (uint32_t i = 1; pm_remark_code(v) && i < v->array.n; i++) {
-		struct pm_value *argument = &v->array.item[i];
-		char class = pm_remark_class(v, i - 1);
-		SCOPED(scoped_free) char *text = NULL;
-
-		if (argument->kind == PM_VALUE_U64 && (class == 'n' || class == 'r'))
-			continue;
-		text = clean_argument(r, class, argument);
-		r->counts.scrubbed += argument->kind != PM_VALUE_TEXT || strcmp(text, argument->str.data) != 0;
-		pm_value_release(argument);
-		*argument = pm_text(text);
-		memory_checked(argument->str.data);
-	}
-}
+/* ---- remarks, and values that are read once ---- */
 
 static void on_probe(void *ctx, struct pm_probe *p)
 {
@@ -1457,8 +1378,6 @@ static void on_probe(void *ctx, struct pm_probe *p)
 	clean_remark(r, &p->what);
 	clean_remark(r, &p->hint);
 }
-
-/* ---- values that are read once ---- */
 
 static bool is_known_config(const char *name)
 {
@@ -1485,7 +1404,7 @@ static enum rewrite_fate on_config(void *ctx, struct pm_config *c)
 		return REWRITE_DROP;
 	}
 	clean(r, &c->name);
-	return clean_value(r, &c->value, c->privacy == PM_PRIVACY_TECHNICAL);
+	return clean_value(r, &c->value, c->privacy == PM_PRIVACY_TECHNICAL ? TEXT_TECHNICAL : TEXT_FREE);
 }
 
 /* ---- events ---- */
@@ -1498,18 +1417,7 @@ static enum rewrite_fate on_event(void *ctx, struct pm_event *e)
 		r->counts.dropped++;
 		return REWRITE_DROP;
 	}
-	struct pm_value note = pm_u64(0);
-
-	/* The arguments of a remark have classes of their own. */
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE))
-		memory_done(pm_value_copy(&note, pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE)));
-	pm_map_remove(&e->attrs, PM_EVENT_KEY_NOTE);
 	clean_map(r, &e->attrs, pm_event_keys);
-	clean_remark(r, &note);
-	if (pm_remark_code(&note))
-		memory_done(pm_map_set(&e->attrs, PM_EVENT_KEY_NOTE, note));
-	else
-		pm_value_release(&note);
 	return REWRITE_KEEP;
 }
 
@@ -1541,8 +1449,8 @@ static void on_clocks(void *ctx, struct pm_clocks *c)
 {
 	struct redact *r = ctx;
 
-	shift(&c->realtime, r->now->shift.wall);
-	shift(&c->monotonic_raw, r->now->shift.raw);
+	shift(&c->realtime, r->now->shift.realtime);
+	shift(&c->monotonic_raw, r->now->shift.monotonic_raw);
 	shift(&c->boottime, r->now->shift.boottime);
 	shift(&c->counter, r->now->shift.counter);
 }

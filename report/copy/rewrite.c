@@ -859,10 +859,10 @@ static void copy_header(struct rewrite *w, const struct pm_model *in)
 						  0 /* start and end only */
 						  :
 						  interval * w->rules->every)));
-	if (w->rules->history)
-		add_history(&w->model.header, w->rules->history);
 	if (w->rules->header)
 		w->rules->header(w->rules->ctx, &w->model.header);
+	if (w->rules->history)
+		add_history(&w->model.header, w->rules->history);
 }
 
 /* Brings the output's model up to date with the input's; 0 or -errno with the text in *e. */

@@ -388,6 +388,7 @@ static void pseudonyms_are_told(void **state)
 	struct buf once = BUF_INIT, twice = BUF_INIT;
 	struct pm_reader *r[2];
 	struct builder b;
+	uint32_t id;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -395,6 +396,8 @@ static void pseudonyms_are_told(void **state)
 			fail_msg("%s: %d", cases[i].text, !cases[i].is);
 	/* Redacting again changes nothing. */
 	begin(&b);
+	id = builder_counter(&b, "zqevent", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_SYSTEM, 1, 0, &id, 1);
 	builder_write(&b, 0, 1);
 	builder_finish(&b);
 	assert_int_equal(redact_new(&redact, &(struct redact_options){ 0 }, &(struct error){ 0 }), 0);
@@ -410,6 +413,9 @@ static void pseudonyms_are_told(void **state)
 	is_text(&pm_reader_model(r[0])->header, PM_HEADER_HOST, "host-#", "host");
 	assert_string_equal(pm_map_text(&pm_reader_model(r[0])->header, PM_HEADER_HOST, ""),
 			    pm_map_text(&pm_reader_model(r[1])->header, PM_HEADER_HOST, ""));
+	is(pm_reader_model(r[0])->counter[0].display, "event-#", "event");
+	assert_string_equal(pm_reader_model(r[0])->counter[0].name, pm_reader_model(r[1])->counter[0].name);
+	assert_string_equal(pm_reader_model(r[0])->counter[0].display, pm_reader_model(r[1])->counter[0].display);
 	pm_reader_close(r[0]);
 	buf_release(&once);
 	end(&b, r[1], &twice);
