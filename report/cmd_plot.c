@@ -1,4 +1,4 @@
-/* pmrep plot: metrics over time, drawn with characters: charts of lines, and maps. */
+/* pmrep plot: metrics over time, drawn with characters. */
 #include "report/cmd.h"
 
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include "common/number.h"
 #include "common/parse.h"
 #include "common/table.h"
-#include "common/utf8.h"
 #include "report/input/input.h"
 #include "report/pipeline/bins.h"
 #include "report/pipeline/options_read.h"
@@ -23,17 +22,14 @@
 #define DOTS_X     2 /* of a cell: Braille patterns, U+2800 and on */
 #define DOTS_Y     4
 #define LINES      64 /* that one cell can distinguish; more count as the last one */
-#define LABEL_MAX  40
 #define LEGEND_MAX 24 /* lines that are named individually */
 #define CELLS_MIN  8
 #define FARTHEST   4e307 /* of an axis */
-#define LEVELS     8     /* of a mark */
-#define SPAN_LEAST 0.1   /* of the size of values, from bottom to top */
 
 struct plot_style {
 	bool utf8, color;
 	unsigned width;  /* columns of the terminal */
-	unsigned height; /* rows of cells of a chart; of a heat map at most */
+	unsigned height; /* rows of cells of a chart */
 };
 
 struct line {
@@ -262,7 +258,7 @@ static void put_legend(const struct group *g, struct buf *out)
 		buf_addch(out, '\n');
 	}
 	if (named < g->n)
-		buf_printf(out, "and %zu more; --heatmap shows all\n", g->n - named);
+		buf_printf(out, "and %zu more\n", g->n - named);
 }
 
 /* What is in column `at` of `columns`, which divide the time evenly. False: no value. */
@@ -419,113 +415,6 @@ static void draw_lines(const struct group *g, struct buf *out)
 	put_time(g, label + 2, cells, out);
 }
 
-/* ---- heat map ---- */
-
-/* Where a value lies between low and high. If these differ by less than a tenth of their size, values are nearer to
- * the middle: a map that always has all colors makes noise look large. */
-static unsigned level_of(double v, double low, double high)
-{
-	double span = fmax(high - low, SPAN_LEAST * fmax(fabs(low), fabs(high)));
-	double share = span > 0 ? 0.5 + (v - (low + high) / 2) / span : 0;
-
-	return share >= 1 ? LEVELS - 1 : share > 0 ? (unsigned)(share * LEVELS) : 0;
-}
-
-static void put_heat(const struct group *g, unsigned level, struct buf *out)
-{
-	static const char *const block[LEVELS] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	static const char *const ascii[LEVELS] = { "_", ".", "-", ":", "=", "+", "*", "#" };
-	/* From dark blue over green to yellow: in order also for the color-blind, and when printed in grey. */
-	static const unsigned char color[LEVELS] = { 53, 60, 66, 72, 78, 114, 149, 226 };
-
-	if (g->style->color)
-		buf_printf(out, "\033[48;5;%um ", color[level]);
-	else
-		buf_addstr(out, (g->style->utf8 ? block : ascii)[level]);
-}
-
-/* "CPU 0" and "CPU 3" become "CPU 0-3"; of others both names are whole. */
-static void name_rows(const struct group *g, size_t from, size_t to, struct buf *out)
-{
-	const struct bins_row *last = g->line[to - 1].row;
-
-	buf_clear(out);
-	put_text(out, g->line[from].row->label);
-	if (to == from + 1)
-		return;
-	buf_addch(out, '-');
-	if (last->kind == PM_CPU)
-		buf_printf(out, "%u", last->number);
-	else
-		put_text(out, last->label);
-}
-
-static void put_scale(const struct group *g, size_t step, struct buf *out)
-{
-	put_text(out, g->line->metric->display);
-	buf_addstr(out, ": ");
-	put_number(out, g->low);
-	buf_addch(out, ' ');
-	for (unsigned i = 0; i < LEVELS; i++)
-		put_heat(g, i, out);
-	buf_addstr(out, g->style->color ? "\033[0m " : " ");
-	put_number(out, g->high);
-	put_unit(out, g->line->metric->unit);
-	buf_printf(out, ", the largest value in each cell%s\n", step > 1 ? ", of several rows each" : "");
-}
-
-static void put_heat_row(const struct group *g, size_t from, size_t to, unsigned cells, struct buf *out)
-{
-	bool color = g->style->color;
-
-	for (unsigned x = 0; x < cells; x++) {
-		double top = -INFINITY;
-		struct bin b;
-
-		for (size_t i = from; i < to; i++)
-			if (column_of(g, &g->line[i], x, cells, &b))
-				top = fmax(top, (double)b.high);
-		if (top > -INFINITY)
-			put_heat(g, level_of(top, g->low, g->high), out);
-		else
-			buf_addstr(out, color ? "\033[0m " : " ");
-	}
-	while (!color && out->len && out->data[out->len - 1] == ' ')
-		out->len--;
-	buf_addstr(out, color ? "\033[0m\n" : "\n");
-}
-
-static void draw_heat(const struct group *g, struct buf *out)
-{
-	size_t step = (g->n + g->style->height - 1) / g->style->height, label = 0, width;
-	SCOPED(buf_release) struct buf name = BUF_INIT;
-	unsigned cells;
-
-	if (g->low > g->high) {
-		put_text(out, g->line->metric->display);
-		buf_addstr(out, ": no value\n");
-		return;
-	}
-	for (size_t i = 0; i < g->n; i += step) {
-		name_rows(g, i, i + step < g->n ? i + step : g->n, &name);
-		width = utf8_count(buf_str(&name), name.len);
-		label = width > label ? width : label;
-	}
-	label = label > LABEL_MAX ? LABEL_MAX : label;
-	cells = g->style->width > label + 2 + CELLS_MIN ? g->style->width - (unsigned)label - 2 : CELLS_MIN;
-	put_scale(g, step, out);
-	for (size_t i = 0; i < g->n; i += step) {
-		size_t to = i + step < g->n ? i + step : g->n;
-
-		name_rows(g, i, to, &name);
-		width = utf8_count(buf_str(&name), name.len);
-		blanks(out, width < label ? label - width : 0);
-		buf_printf(out, "%s%s", buf_str(&name), g->style->utf8 ? " │" : " |");
-		put_heat_row(g, i, to, cells, out);
-	}
-	put_time(g, label + 2, cells, out);
-}
-
 /* ---- pictures ---- */
 
 static struct line line_at(const struct bins *b, size_t i)
@@ -537,14 +426,14 @@ static struct line line_at(const struct bins *b, size_t i)
 }
 
 /* Gathers the lines that share a picture with line `first`, if that is the first of them; else n is 0. */
-static void gather(const struct bins *b, size_t first, size_t n, bool by_unit, struct group *g)
+static void gather(const struct bins *b, size_t first, size_t n, struct group *g)
 {
 	struct line a = line_at(b, first);
 
 	for (size_t i = 0; i < n; i++) {
 		struct line l = line_at(b, i);
 
-		if (by_unit ? strcmp(a.metric->unit, l.metric->unit) : a.metric != l.metric)
+		if (strcmp(a.metric->unit, l.metric->unit))
 			continue;
 		if (i < first)
 			return;
@@ -561,19 +450,18 @@ static void gather(const struct bins *b, size_t first, size_t n, bool by_unit, s
 		g->low = 0;
 }
 
-/* Charts of lines, one below the other, of which metrics of one unit share one; or for each metric a map of places by
- * time, of which each cell is the largest value of an interval in it. */
-static void draw_groups(const struct bins *b, bool heat, const struct plot_style *style, struct buf *out)
+/* Charts, one below the other, of which metrics of one unit share one. */
+static void draw_groups(const struct bins *b, const struct plot_style *style, struct buf *out)
 {
 	size_t n = (size_t)b->near.n + b->far.n;
 
 	for (size_t i = 0; i < n; i++) {
 		struct group g = { .bins = b, .style = style, .low = INFINITY, .high = -INFINITY };
 
-		gather(b, i, n, !heat, &g);
+		gather(b, i, n, &g);
 		if (g.n) {
 			buf_addstr(out, i ? "\n" : "");
-			(heat ? draw_heat : draw_lines)(&g, out);
+			draw_lines(&g, out);
 		}
 		free(g.line);
 	}
@@ -586,7 +474,6 @@ static void draw_groups(const struct bins *b, bool heat, const struct plot_style
 #define WIDTH_MIN     20
 #define WIDTH_MAX     1000
 #define HEIGHT_LINES  12
-#define HEIGHT_HEAT   64
 
 static const char brief[] =
 	"Usage: pmrep plot [OPTION...] METRIC... FILE\n"
@@ -594,14 +481,12 @@ static const char brief[] =
 	"      --per-package     one line per package; or --per-die, core, node, cpu, task, cgroup, device, pmu, "
 	"...\n"
 	"  -c, --cpu=SET         one line for each of these CPUs\n"
-	"      --heatmap         one row per CPU, or another level, instead of lines\n"
 	"      --since=TIME, --until=TIME, --every=SEC\n"
 	"      --width=COLUMNS   of the picture; --height=ROWS  of each chart\n"
 	"      --ascii           no Braille or block characters\n\n"
 	"Examples:\n"
 	"  pmrep plot util host.pmr\n"
-	"  pmrep plot pkgwatt pkgtmp --per-package host.pmr\n"
-	"  pmrep plot --heatmap util host.pmr\n";
+	"  pmrep plot pkgwatt pkgtmp --per-package host.pmr\n";
 
 struct plotting {
 	struct sink sink; /* first */
@@ -609,7 +494,7 @@ struct plotting {
 	struct pipeline_config pipeline;
 	struct plot_style style; /* sizes 0: not given */
 	enum pm_kind per;        /* PM_KINDS: not given */
-	bool heatmap, ascii;
+	bool ascii;
 	char **word; /* metrics, and the recording after them; borrowed */
 	int n_words;
 };
@@ -622,7 +507,6 @@ static const struct option_row rows[] = {
 	OPTIONS_PER(PER, "one line per"),
 	{ "cpu", 'c', "SET", "one line for each of these CPUs (0,2..5), or for one per core or package",
 	  READ(pipeline.sheet, read_rows) },
-	{ "heatmap", 0, NULL, "one row per CPU (or another level) by time, instead of lines", FLAG(heatmap) },
 	{ .help = "Time:" },
 	{ "since", 0, "TIME", "start here: seconds from the start, -SECONDS from the end, or a date",
 	  READ(pipeline.since, read_moment) },
@@ -631,8 +515,7 @@ static const struct option_row rows[] = {
 	{ .help = "Picture:" },
 	{ "width", 0, "COLUMNS", "width of the picture (the terminal's, or $COLUMNS, or 80)",
 	  AMOUNT(style.width, WIDTH_MIN, WIDTH_MAX) },
-	{ "height", 0, "ROWS", "height of a chart (12), or largest height of a heat map (64)",
-	  AMOUNT(style.height, 2, WIDTH_MAX) },
+	{ "height", 0, "ROWS", "height of a chart (12)", AMOUNT(style.height, 2, WIDTH_MAX) },
 	{ "ascii", 0, NULL, "ASCII only (default if the locale is not UTF-8)", FLAG(ascii) },
 	{ 0 },
 };
@@ -673,14 +556,14 @@ static void settle(struct plotting *o)
 
 	if (p->mode == PIPELINE_AUTO)
 		p->mode = PIPELINE_EACH;
-	p->sheet.per = o->per != PM_KINDS ? o->per : o->heatmap || p->sheet.rows ? PM_CPU : PM_SYSTEM;
+	p->sheet.per = o->per != PM_KINDS ? o->per : p->sheet.rows ? PM_CPU : PM_SYSTEM;
 	p->sheet.only_per = true;
 	p->sheet.summary = p->sheet.per == PM_SYSTEM;
 	p->sheet.summary_only = p->sheet.per == PM_SYSTEM;
 	if (!o->style.width)
 		o->style.width = choose_width();
 	if (!o->style.height)
-		o->style.height = o->heatmap ? HEIGHT_HEAT : HEIGHT_LINES;
+		o->style.height = HEIGHT_LINES;
 }
 
 /* The words before the recording are metrics. */
@@ -745,7 +628,7 @@ static void draw(struct plotting *o, const struct options_common *common, const 
 
 	o->style.utf8 = !o->ascii && !strcmp(nl_langinfo(CODESET), "UTF-8");
 	o->style.color = options_use_color(common, STDOUT_FILENO);
-	draw_groups(&o->bins, o->heatmap, &o->style, &out);
+	draw_groups(&o->bins, &o->style, &out);
 	if (o->bins.near.left_out + o->bins.far.left_out)
 		cmd_complain(NAME, "%s: not all lines are drawn, because there are too many", path);
 	cmd_write(&out);

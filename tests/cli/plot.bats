@@ -52,7 +52,7 @@ assert min(values) <= mean <= max(values)'
 
 @test "ASCII where there is no UTF-8" {
 	s=$source/samples/idle.pmr
-	for args in "util" "util util.user --per-cpu" "--heatmap util"; do
+	for args in "util" "util util.user --per-cpu"; do
 		LC_ALL=C plot $args "$s" >a
 		plot --ascii $args "$s" >b
 		cmp a b
@@ -65,7 +65,6 @@ assert min(values) <= mean <= max(values)'
 	s=$source/samples/idle.pmr
 	run ! grep -q $'\033' <(plot util util.user "$s")
 	grep -q $'\033\[36m' <(plot --color=always util util.user "$s")
-	grep -q $'\033\[48;5;' <(plot --color=always --heatmap util "$s")
 	# Without them lines have marks, which the legend names.
 	plot util.user util.system "$s" >out
 	grep -q '^\* User%' out
@@ -97,35 +96,6 @@ assert min(values) <= mean <= max(values)'
 	hole = [len(h) for h in "".join("x" if f else " " for f in filled).strip().split("x") if h]
 	assert len(hole) == 1 and abs(hole[0] - 0.6 * len(filled)) <= 2, (hole, len(filled))
 	EOT
-	plot --heatmap util --width=70 both.pmr >out
-	python3 - <<-'EOT'
-	rows = [l.rstrip("\n").split("│")[1] for l in open("out", encoding="utf-8") if l.startswith("CPU")]
-	assert len(rows) == 2, rows
-	for row in rows:
-	    before, after = row.split()
-	    hole = row.count(" ")
-	    assert abs(len(before) - len(after)) <= 1 and abs(hole - 0.6 * len(row)) <= 2, row
-	EOT
-}
-
-@test "a heat map has a row for each CPU and the hot one in its place" {
-	s=$source/samples/idle.pmr
-	plot --heatmap util --width=60 "$s" >out
-	cpus=$("$bin/pmrep" info --format=json "$s" |
-		python3 -c 'import json,sys; print(json.load(sys.stdin)["topology"]["cpus"])')
-	[ "$(grep -c '^ *CPU [0-9]* │' out)" -eq "$cpus" ]
-	"$bin/pmrep" show --all --per-cpu --show=util --format=csv --time=relative "$s" >show.csv
-	python3 - <<-'EOT'
-	import csv
-	rows = [r for r in csv.DictReader(open("show.csv")) if r["scope"] == "cpu" and r["value"]]
-	hot = max(rows, key=lambda r: float(r["value"]))
-	lines = [l for l in open("out", encoding="utf-8") if " │" in l]
-	line = next(l for l in lines if l.strip().startswith("CPU %s " % hot["cpu"]))
-	assert "█" in line, (hot, lines)
-	EOT
-	# Fewer rows than CPUs: neighbours share one.
-	plot --heatmap util --height=2 "$source/samples/grace.pmr" >out 2>err || true
-	[ "$(grep -c '│' out)" -le 2 ]
 }
 
 @test "a part of the time" {

@@ -86,7 +86,6 @@ static const char *const lines[] = {
 	"bundle -o OUT FILE",
 	"bundle --no-redact --max-size=5k -o OUT FILE",
 	"plot util FILE",
-	"plot --heatmap util FILE",
 	"plot --per-cpu ctxsw FILE",
 	"html -o OUT FILE",
 	"diff --force FILE OTHER",

@@ -30,43 +30,27 @@ static const struct {
 	{ "-c 6,7 --since=5 --height=4",
 	  "* test.x  CPU 6: min 70.00, mean 70.00, max 70.00 1/s\no test.x  CPU 7: min 80.00, mean 80.00, max 80.00 1/s\n"
 	  "80 +oooooooooooooooo\n75 +\n   |\n70 +****************\n   ++---------+-----\n    0         2 s\n" },
-	/* Eighths of 80 in cells of 8 / 11 s. Of CPU 3 nothing is known
-	 * from 3 to 4 s; then it is 44 in 2 s. */
-	{ "--heatmap --height=2",
-	  "test.x: 0 _.-:=+*# 80.00 1/s, the largest value in each cell, of several rows each\n"
-	  "CPU 0-3 |_____:=====\nCPU 4-7 |_____######\n        ++-----+----\n         0     5 s\n" },
-	{ "-c 3 --heatmap",
-	  "test.x: 0 _.-:=+*# 40.00 1/s, the largest value in each cell\n"
-	  "CPU 3 |_____ ==#####\n      ++-------+----\n       0       5 s\n" },
 };
-/* What is not in seconds does not say so. Cores are 0 and 1 in each package. */
+/* What is not in seconds does not say so. */
 static const struct {
-	uint32_t seconds, cores;
+	uint32_t seconds;
 	const char *words, *end;
 } slow[] = {
-	{ 60, 0, "-c 0 --height=4 --width=20", "\n    ++--------+-----\n     0:00     5:00\n" },
-	{ 20, 0, "-c 0 --height=4 --width=40", "\n     0:00         1:00         2:00\n" },
-	{ 5, 0, "-c 0 --height=4 --width=20", "\n  ++-------+-------+\n   0       20   40 s\n" },
-	{ 80, 0, "-c 0 --height=4 --width=500", " 9:40            10:00          10:20    10:40\n" },
-	{ 1, 4, "--heatmap --per-core --height=2", "core 0 of package 0-core 1 of package 0 |" },
-	{ 1, 3, "--heatmap --per-core --height=2", "\ncore 1 of package 0-core 0 of package 1 |" },
+	{ 60, "-c 0 --height=4 --width=20", "\n    ++--------+-----\n     0:00     5:00\n" },
+	{ 20, "-c 0 --height=4 --width=40", "\n     0:00         1:00         2:00\n" },
+	{ 5, "-c 0 --height=4 --width=20", "\n  ++-------+-------+\n   0       20   40 s\n" },
+	{ 80, "-c 0 --height=4 --width=500", " 9:40            10:00          10:20    10:40\n" },
 };
 /* clang-format on */
 
-static void world(struct builder *b, char path[64], uint32_t seconds, uint32_t cores)
+static void world(struct builder *b, char path[64], uint32_t seconds)
 {
 	uint32_t id;
 
 	builder_init(b, steps);
 	b->period_ns = UINT64_C(1000000000) * seconds;
 	id = builder_counter(b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
-	/* The last of four. */
-	for (uint32_t i = 0; i < cores; i++)
-		b->instance[PM_CORE][i] = b->instance[PM_CORE][i + 4 - cores];
-	if (cores)
-		builder_group(b, PM_CORE, cores, 0, &id, 1);
-	else
-		builder_group(b, PM_CPU, 8, 0, &id, 1);
+	builder_group(b, PM_CPU, 8, 0, &id, 1);
 	builder_write(b, 0, 9);
 	builder_finish(b);
 	captured_file(path, &b->file);
@@ -80,7 +64,7 @@ static void words(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(slow) / sizeof(*slow); i++) {
-		world(&b, path, slow[i].seconds, slow[i].cores);
+		world(&b, path, slow[i].seconds);
 		snprintf(line, sizeof(line), "--ascii %s test.x %s", slow[i].words, path);
 		captured_run(&c, cmd_plot, line);
 		if (!strstr(c.out, slow[i].end) || c.status)
@@ -97,7 +81,7 @@ static void pictures(void **state)
 	char path[64], line[256];
 
 	(void)state;
-	world(&b, path, 1, 0);
+	world(&b, path, 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		snprintf(line, sizeof(line), "--ascii --width=20 test.x %s %s", cases[i].words, path);
 		captured_run(&c, cmd_plot, line);
@@ -172,11 +156,8 @@ static void check(struct buf *out, const char *const *part, size_t i)
 	}
 }
 
-#define LONG40 "0123456789012345678901234567890123456789"
-
 /* clang-format off */
 static const struct {
-	bool heat;
 	struct plot_style style;
 	unsigned size[2]; /* width and height */
 	double seconds;
@@ -184,61 +165,42 @@ static const struct {
 	const char *part[PARTS]; /* in this order */
 } charts[] = {
 	/* Names, means and units, and what has none of them; charts by unit. */
-	{ false, { 0 }, { 40, 4 }, 4,
+	{ { 0 }, { 40, 4 }, 4,
 	  { { "a", "1", "", { 1, 2, 3, 4 }, false }, { "b", "1", "CPU 1", { 1, 1, 1, 1 }, true }, { "c", "W", "", { 5, 5,
 	  5, 5 }, false } },
 	  { "* a: min 1.000, mean 2.500, max 4.000\no b  CPU 1: min 1.000, mean -, max 1.000\n",
 	  "s\n\nc: min 5.000, mean 5.000, max 5.000 W\n" } },
-	{ false, { 0 }, { 40, 4 }, 4,
+	{ { 0 }, { 40, 4 }, 4,
 	  { { "a", "1", "", { NAN, NAN, NAN, NAN }, false }, { "b", "W", "", { 2, NAN, NAN, 2 }, false }, { "c", "W", "",
 	  { NAN, NAN, NAN, NAN }, false } },
 	  { "a: no value\n\n* b: min 2.000, mean 2.000, max 2.000 W\no c: no value\n" } },
 	/* In colors; a picture of one line is of dots, of several too, as their colors tell them apart. */
-	{ false, { .color = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { "b", "1", "", { 3, 3, 3,
+	{ { .color = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { "b", "1", "", { 3, 3, 3,
 	  3 }, false }, { 0 } },
 	  { "\033[36m--\033[0m a: min", "\n\033[33m--\033[0m b: min", " +\033[33m", "\033[0m\n" } },
-	{ false, { .color = true, .utf8 = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 3 }, false }, { 0 }, { 0 } },
+	{ { .color = true, .utf8 = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 3 }, false }, { 0 }, { 0 } },
 	  { "\033[36m\u2501\u2501\033[0m a: min", " \u2524", "\n  \u2514\u252c\u2500\u2500", "\u252c\n   0" } },
-	{ false, { .utf8 = true }, { 30, 5 }, 4, { { "a", "1", "", { 1, 1, 1, 3 }, false }, { 0 }, { 0 } },
+	{ { .utf8 = true }, { 30, 5 }, 4, { { "a", "1", "", { 1, 1, 1, 3 }, false }, { 0 }, { 0 } },
 	  { "a: min", "\n4 \u2524", "\u2502", "\n0 \u2524\n", "\u2514" } },
 	/* From zero, but where that would be most of the picture; what hardly differs from its own size does start there. */
-	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 65, 65, 65, 99 }, false }, { 0 }, { 0 } }, { "100 +", "\n  0 +" } },
-	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 67, 67, 67, 99 }, false }, { 0 }, { 0 } }, { "100 +", "\n 60 +" } },
-	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 1000, 1000, 1000, 1000.9 }, false }, { 0 }, { 0 } }, { "1000 +",
+	{ { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 65, 65, 65, 99 }, false }, { 0 }, { 0 } }, { "100 +", "\n  0 +" } },
+	{ { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 67, 67, 67, 99 }, false }, { 0 }, { 0 } }, { "100 +", "\n 60 +" } },
+	{ { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 1000, 1000, 1000, 1000.9 }, false }, { 0 }, { 0 } }, { "1000 +",
 	  "\n   0 +" } },
-	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { -4, -4, -4, 3 }, false }, { 0 }, { 0 } }, { " 5 +", "\n-5 +" } },
+	{ { 0 }, { 30, 6 }, 4, { { "a", "1", "", { -4, -4, -4, 3 }, false }, { 0 }, { 0 } }, { " 5 +", "\n-5 +" } },
 	/* What rises is connected, what comes after a gap is not. */
-	{ false, { 0 }, { 20, 4 }, 4, { { "a", "1", "", { 1, 9, NAN, 1 }, false }, { 0 }, { 0 } },
+	{ { 0 }, { 20, 4 }, 4, { { "a", "1", "", { 1, 9, NAN, 1 }, false }, { 0 }, { 0 } },
 	  { "\n10 +    ", "\n 5 +    |\n   |    |\n 0 +----'      " } },
-	/* Maps: by metric, the largest value of rows that share one, and labels that are cut off at 40. */
-	{ true, { 0 }, { 60, 4 }, 4,
-	  { { "m", "W", "", { 0, 8, NAN, NAN }, false }, { "m", "W", LONG40, { 8, 8, 8, 8 }, false }, { "n", "W", "x",
-	  { 0, 0, 0, 0 }, false } },
-	  { "m: 0 _.-:=+*# 8.000 W, the largest value in each cell\n                                  system |____#####\n"
-	    LONG40 " |##################\n", "\n\nn: 0 _.-:=+*# 0 W, the largest" } },
-	{ true, { 0 }, { 61, 4 }, 4,
-	  { { "m", "W", "abc", { 8, NAN, NAN, NAN }, false }, { "m", "W", LONG40 "12", { 8, 8, 8, 8 }, false }, { "n",
-	  "1", "", { NAN, NAN, NAN, NAN }, false } },
-	  { "\n                                     abc |#####\n" LONG40 "12 |###################\n", "\n\nn: no value\n" } },
-	{ true, { 0 }, { 40, 2 }, 4,
-	  { { "m", "W", "eth0", { 1, 1, 8, 1 }, false }, { "m", "W", "wlan1", { 8, 1, 1, NAN }, false }, { "m", "W",
-	  "CPU 3", { 8, 8, 8, NAN }, false } },
-	  { ", of several rows each\neth0-wlan1 |#######", ".....", "#######", "......\n     CPU 3 |#####" } },
-	{ true, { .color = true }, { 40, 2 }, 4, { { "m", "W", "CPU 3", { 0, 8, NAN, 4 }, false }, { 0 }, { 0 } },
-	  { "m: 0 \033[48;5;53m \033[48;5;60m ", "\033[48;5;226m \033[0m 8.000 W", "CPU 3 |\033[48;5;53m \033[48;5;53m ",
-	    "\033[48;5;226m \033[0m \033[0m ", "\033[0m \033[48;5;78m ", "\033[0m\n" } },
-	{ true, { .utf8 = true }, { 40, 2 }, 4, { { "m", "W", "CPU 3", { 0, 8, NAN, 4 }, false }, { 0 }, { 0 } },
-	  { "m: 0 \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588 8.000 W", "CPU 3 \u2502\u2581", "\n      \u2514" } },
 	/* Times of less than a second, and in steps of minutes, hours and days. */
-	{ false, { 0 }, { 40, 2 }, 0.4, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } },
+	{ { 0 }, { 40, 2 }, 0.4, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } },
 	  { "+-----", "+-----", "\n     0.0 ", " 0.2 ", " 0.4 s\n" } },
-	{ false, { 0 }, { 60, 2 }, 1800, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } },
+	{ { 0 }, { 60, 2 }, 1800, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } },
 	  { " 0:00              10:00    ", " 20:00   ", " 30:00\n" } },
-	{ false, { 0 }, { 60, 2 }, 36000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00      ",
+	{ { 0 }, { 60, 2 }, 36000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00      ",
 	  " 2:00:00   ", " 4:00:00  " } },
-	{ false, { 0 }, { 60, 2 }, 360000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00        ",
+	{ { 0 }, { 60, 2 }, 360000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00        ",
 	  " 24:00:00", " 48:00:00", " 72:00:00\n" } },
-	{ false, { 0 }, { 60, 2 }, 8640000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { "\n1.0 +''''",
+	{ { 0 }, { 60, 2 }, 8640000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { "\n1.0 +''''",
 	  "\n0.0 +\n", "     0:00       480:00:00  960:00:00  " } },
 };
 /* clang-format on */
@@ -262,7 +224,7 @@ static void by_hand(void **state)
 		while (n < 3 && charts[i].line[n].metric)
 			n++;
 		make(&d, charts[i].line, n, charts[i].seconds);
-		draw_groups(&d, charts[i].heat, &style, &out);
+		draw_groups(&d, &style, &out);
 		check(&out, charts[i].part, i);
 		bins_release(&d);
 	}
@@ -270,15 +232,14 @@ static void by_hand(void **state)
 	for (size_t n = 24; n <= 26; n++) {
 		SCOPED(buf_release) struct buf out = BUF_INIT;
 		struct bins d;
-		const char *more =
-			n == 25 ? "\nand 1 more; --heatmap shows all\n" : "\nand 2 more; --heatmap shows all\n";
+		const char *more = n == 25 ? "\nand 1 more\n" : "\nand 2 more\n";
 
 		for (size_t i = 0; i < n; i++)
 			many[i] = (struct made){ "a", "1", place[i], { 1, 1, 1, 1 }, false };
 		make(&d, many, n, 4);
-		draw_groups(&d, false, &(struct plot_style){ .width = 40, .height = 4 }, &out);
+		draw_groups(&d, &(struct plot_style){ .width = 40, .height = 4 }, &out);
 		check(&out, (const char *const[PARTS]){ "* a  a: min", "\nn a  x: min", n == 24 ? NULL : more }, n);
-		assert_int_equal(strstr(buf_str(&out), "more;") != NULL, n > 24);
+		assert_int_equal(strstr(buf_str(&out), " more") != NULL, n > 24);
 		assert_null(strstr(buf_str(&out), "\np a"));
 		bins_release(&d);
 	}
