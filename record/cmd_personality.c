@@ -73,7 +73,7 @@ static const struct personality turbostat = {
 	.n_words = sizeof(turbostat_words) / sizeof(turbostat_words[0]),
 	.usage_status = 1,
 	.record = "-a -e instructions "
-		  "--sources=perf,msr,add,cpuidle,cpufreq,interrupts,throttle,powercap,gfx,uncorefreq,lpi,pmt -i 5",
+		  "--sources=perf,msr,add,cpuidle,cpufreq,interrupts,throttle,powercap,gfx,uncorefreq,lpi -i 5",
 	.report = "show --format=turbostat",
 };
 

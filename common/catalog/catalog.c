@@ -42,7 +42,6 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(gfx)
 	TABLE(uncorefreq)
 	TABLE(lpi)
-	TABLE(pmt)
 	TABLE(meminfo)
 	TABLE(diskstats)
 	TABLE(netdev)

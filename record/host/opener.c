@@ -63,7 +63,6 @@ static const struct {
 	{ "/sys/bus/pci/devices/*/config" },
 	{ "/sys/class/dmi/id/*" },
 	{ "/sys/class/hwmon/*", 1 },
-	{ "/sys/class/intel_pmt/*", 1 },
 	{ "/sys/class/powercap/*", 1 },
 	{ "/sys/class/thermal/*/*" },
 	{ "/sys/devices/system/cpu/*", 3 },

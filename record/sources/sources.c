@@ -27,7 +27,6 @@
 	SOURCE(gfx) \
 	SOURCE(uncorefreq) \
 	SOURCE(lpi) \
-	SOURCE(pmt) \
 	SOURCE(meminfo) \
 	SOURCE(diskstats) \
 	SOURCE(netdev) \

@@ -80,9 +80,6 @@ SETTINGS = (
      "powercap.intel-rapl:0.constraint_0.time_window_us", 28000000),
     ("sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw 66000000\\n",
      "powercap.intel-rapl:0.constraint_0.max_power_uw", 66000000),
-    ("sys/class/intel_pmt/telem1/guid 0x14421519\\n", "pmt.telem1.guid", 0x14421519),
-    ("sys/class/intel_pmt/telem1/size 8\\n", None, None),
-    ("sys/class/intel_pmt/telem1/telem ABCDEFGH", None, None),
     ("sys/devices/system/cpu/cpu1/power/energy_perf_bias 15\\n", "cpufreq.energy_perf_bias", 15),
     ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor performance\\n", "cpufreq.scaling_governor",
      "performance"),
@@ -106,7 +103,7 @@ def covers(instances, cpu):
 
 
 def check_settings(machine, mounted):
-    """What is read once besides registers: CPUID of each CPU, files of the kernel, regions of telemetry."""
+    """What is read once besides registers: CPUID of each CPU, files of the kernel."""
     mounted.control(*[f"file {line}" for line, _, _ in SETTINGS])
     recording, wrong = mounted.record("-i", "50ms", "-n", "3"), []
     for _, name, value in SETTINGS:
@@ -124,9 +121,6 @@ def check_settings(machine, mounted):
                     if covers(r.get("instances") or "", cpu)]
             if [r.get("value") for r in rows] != [regs.hex()]:
                 wrong.append(f"leaf {leaf:#x} of CPU {cpu} is {rows} in place of {regs.hex()}")
-    words = [r for (name, _), rows in recording.series.items() if name.startswith("pmt.14421519_0") for r in rows]
-    if not words or {r[0] for r in words if r[1] == "ok"} != {int.from_bytes(b"ABCDEFGH", "little")}:
-        wrong.append(f"the region of telemetry is {words}")
     return wrong
 
 

@@ -89,7 +89,7 @@ static int ask(int (*command)(int, char **), const char *words)
 #define STAT "pmrep stat --quiet --no-quotes"
 #define TURBO \
 	"pmrec --quiet --privacy=full -o - -a -e instructions " \
-	"--sources=perf,msr,add,cpuidle,cpufreq,interrupts,throttle,powercap,gfx,uncorefreq,lpi,pmt -i 5"
+	"--sources=perf,msr,add,cpuidle,cpufreq,interrupts,throttle,powercap,gfx,uncorefreq,lpi -i 5"
 #define SHOW  "pmrep show --format=turbostat"
 #define PLAIN " --no-big-num --log-fd 2 -"
 

@@ -613,40 +613,6 @@ static void lpi_has_two_places(void **state)
 	assert_int_equal(of_system("lpi.cpu"), 700);
 }
 
-static void pmt_keeps_every_word(void **state)
-{
-	start("server", "pmt");
-	assert_non_null(refused("pmt"));
-	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/guid", "0x1a067102\n");
-	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "24\n");
-	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/telem", "01234567abcdefgh89012345");
-	start_again("pmt");
-	sample();
-	assert_int_equal(of_device("pmt.1a067102_8", "telem1"), 0x6867666564636261);
-	assert_int_equal(of_device("pmt.1a067102_24", "telem1"), NO_COUNTER);
-	assert_int_equal(pm_model_config(&here.model, "pmt.telem1.guid", PM_NONE)->value.u64, 0x1a067102);
-	/* A region that is shorter than it says. */
-	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "32\n");
-	start_again("pmt");
-	assert_int_equal(refused("pmt")->reason, pm_reason_errno(EIO));
-	/* Without a whole word, or with more than any has. */
-	for (unsigned size = 7; size < 200000; size += 8 * 16385 - 7) {
-		sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "%u\n", size);
-		start_again("pmt");
-		assert_int_equal(refused("pmt")->reason, PM_REASON_FORMAT);
-	}
-	/* Others of that folder are no telemetry. */
-	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "24\n");
-	sysroot_put(here.dir, "/sys/class/intel_pmt/crashlog1/guid", "0x1a067103\n");
-	sysroot_put(here.dir, "/sys/class/intel_pmt/crashlog1/size", "24\n");
-	sysroot_put(here.dir, "/sys/class/intel_pmt/crashlog1/telem", "01234567abcdefgh89012345");
-	start_again("pmt");
-	assert_null(refused("pmt"));
-	sample();
-	assert_int_equal(of_device("pmt.1a067102_0", "telem1"), 0x3736353433323130);
-	assert_int_equal(of_device("pmt.1a067103_0", "crashlog1"), NO_COUNTER);
-}
-
 /* Ids begin at 0; a file that could be read is not added for what could not be made. */
 static void what_was_not_made_has_no_file(void **state)
 {
@@ -681,5 +647,4 @@ UNIT_TESTS(cmocka_unit_test_teardown(cpuidle_reads_states, teardown),
 	   cmocka_unit_test_teardown(gfx_knows_three_drivers, teardown),
 	   cmocka_unit_test_teardown(uncorefreq_belongs_to_dies_and_clusters, teardown),
 	   cmocka_unit_test_teardown(lpi_has_two_places, teardown),
-	   cmocka_unit_test_teardown(pmt_keeps_every_word, teardown),
 	   cmocka_unit_test_teardown(what_was_not_made_has_no_file, teardown))
