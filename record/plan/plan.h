@@ -58,8 +58,6 @@ struct perf_options {
 /* --sampling: who reads perf events. --threads: how many readers there are; AUTO: measured. */
 enum sampling { SAMPLING_AUTO, SAMPLING_KERNEL, SAMPLING_READER };
 enum reader_threads { THREADS_AUTO, THREADS_ONE, THREADS_CPU };
-/* --tasks: the rows of the source of tasks. */
-enum task_rows { TASKS_PROCESSES, TASKS_THREADS };
 
 /* When snapshots are taken, and of which sources. */
 struct sample_options {
@@ -69,7 +67,6 @@ struct sample_options {
 	unsigned realtime;    /* --realtime: priority of readers, 1 to 99; 0: ordinary readers */
 	enum sampling sampling;
 	enum reader_threads threads;
-	enum task_rows tasks;
 };
 
 /* The file, or files. */

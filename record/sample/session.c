@@ -124,12 +124,12 @@ static void cost_record(const struct cost *c, struct plan *p, struct recording *
 
 /* ---- the plan ---- */
 
-/* -P, --no-msr and --null are other words for --sources=-NAME, and --tasks=threads needs its source. */
-static void ask_for(struct session *s, const char *name, bool wanted)
+/* -P, --no-msr and --null are other words for --sources=-NAME. */
+static void leave_out(struct session *s, const char *name)
 {
 	for (size_t i = 0; i < s->n_sources; i++)
 		if (!strcmp(s->source[i].ops->name, name))
-			s->source[i].wanted = s->source[i].required = wanted;
+			s->source[i].wanted = s->source[i].required = false;
 }
 
 /* What --add names is recorded whatever --sources says; events need their source. */
@@ -241,11 +241,9 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	if (err)
 		return err;
 	if (o->no_perf || o->perf.null)
-		ask_for(s, "perf", false);
+		leave_out(s, "perf");
 	if (o->no_msr)
-		ask_for(s, "msr", false);
-	if (o->sample.tasks == TASKS_THREADS)
-		ask_for(s, "tasks", true);
+		leave_out(s, "msr");
 	err = take_added(s, e);
 	if (err)
 		return err;

@@ -19,23 +19,19 @@ struct ranking_page {
 
 void ranking_init(struct ranking *r)
 {
-	for (; r; r = r->next) {
-		pthread_mutex_init(&r->lock, NULL);
-		r->late = memory_new(LATE_MOST + 1, sizeof(*r->late));
-		for (int i = 0; i <= LATE_MOST; i++)
-			r->late[i].row = memory_new(RANKING_ROWS, r->row_size);
-		r->taken = &r->late[LATE_MOST];
-	}
+	pthread_mutex_init(&r->lock, NULL);
+	r->late = memory_new(LATE_MOST + 1, sizeof(*r->late));
+	for (int i = 0; i <= LATE_MOST; i++)
+		r->late[i].row = memory_new(RANKING_ROWS, r->row_size);
+	r->taken = &r->late[LATE_MOST];
 }
 
 void ranking_release(struct ranking *r)
 {
-	for (; r; r = r->next) {
-		for (int i = 0; r->late && i <= LATE_MOST; i++)
-			free(r->late[i].row);
-		free(r->late);
-		pthread_mutex_destroy(&r->lock);
-	}
+	for (int i = 0; r->late && i <= LATE_MOST; i++)
+		free(r->late[i].row);
+	free(r->late);
+	pthread_mutex_destroy(&r->lock);
 }
 
 /* ---- on the thread that reads ---- */
@@ -131,7 +127,7 @@ void *ranking_new(struct source *s, struct plan *p, size_t size)
 
 void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late)
 {
-	uint32_t counter[RANKING_VALUES], instance = p->system_instance, own;
+	uint32_t counter[RANKING_VALUES], instance = p->system_instance;
 	struct pm_group g = { .source = (char *)r->source,
 			      .counter = counter,
 			      .n_counters = n_cells,
@@ -140,14 +136,11 @@ void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key
 
 	for (uint32_t i = 0; i < n_cells; i++)
 		counter[i] = (uint32_t)plan_counter(p, catalog_find(r->source, cell_key[i]));
-	r->unit.group = own = (uint32_t)plan_group(p, &g);
+	r->unit.group = (uint32_t)plan_group(p, &g);
 	r->unit.cpu = PM_NONE;
 	plan_add_unit(p, &r->unit);
-	for (; r; r = r->next) {
-		r->own_group = own;
-		if (!late)
-			ranking_counters(r, p);
-	}
+	if (!late)
+		ranking_counters(r, p);
 }
 
 /* ---- on the writer's thread ---- */
@@ -242,15 +235,15 @@ static bool take_page(struct ranking *r, uint64_t reading)
 	return true;
 }
 
-/* The group of its table for a chunk. 1, or 0 without one, or -errno. */
-static int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
 {
+	struct ranking *r = s->data;
 	const struct pm_chunk_group *own = NULL;
 	uint64_t times[2];
 	int err = 0;
 
 	for (uint32_t i = 0; i < c->n_groups; i++)
-		if (c->group[i].group == r->own_group)
+		if (c->group[i].group == r->unit.group)
 			own = &c->group[i];
 	if (!own || c->rows != 1 || (own->status && own->status[2 * own->stride]) ||
 	    !take_page(r, own->v[2 * own->stride]))
@@ -268,18 +261,4 @@ static int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk
 	fill(r, times);
 	*out = (struct pm_chunk_group){ .group = r->group, .v = r->v, .status = r->status, .stride = 1 };
 	return 1;
-}
-
-int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
-{
-	int n = 0;
-
-	for (struct ranking *r = s->data; r; r = r->next) {
-		int taken = ranking_take(r, p, c, out + n);
-
-		if (taken < 0)
-			return taken;
-		n += taken;
-	}
-	return n;
 }

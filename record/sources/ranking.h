@@ -44,8 +44,6 @@ struct ranking {
 	size_t row_size;
 	/* Adds the instance of a row that is new. Id or -errno. */
 	int64_t (*instance)(struct plan *p, const struct ranking_row *row);
-	struct ranking *next; /* another table of the same readings; NULL: none */
-	uint32_t own_group;   /* ranking_plan() made it */
 	/* Of the reading thread. */
 	uint64_t reading;   /* the source's number of the last one, from 1 */
 	uint64_t before_ns; /* when the one before was */
@@ -63,15 +61,14 @@ struct ranking {
 	uint16_t status[2 + RANKING_VALUES * RANKING_ROWS];
 };
 
-/* Set the members before `own_group`, and the unit's `read`, first. What is done to the first table is done to
- * all. */
+/* Set the members before `reading`, and the unit's `read`, first. */
 void ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
 /* Makes source->data, `size` bytes of zeros; if the interval is too short for readings a refusal says so, and it
  * stays NULL; returns it. */
 void *ranking_new(struct source *s, struct plan *p, size_t size);
 /* Adds the unit that reads, with a group of its own for the whole system: counters of these keys, of which the first
- * is the number of the reading. Those of the table come with it, or with the first table (`late`). */
+ * is the number of the reading. Those of the table come with it, or with the first row (`late`). */
 void ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);
 
 /* Those with the largest values, which come first; at most RANKING_TOP. */

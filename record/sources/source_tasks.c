@@ -1,6 +1,5 @@
-/* Who used most CPU, memory and storage since the last reading: processes, those too short-lived to be seen, by name
- * and parent, and threads on request. They change with every reading: their groups are made when the chunk is
- * written. Threads have a counter of their own, so that nothing adds them to their processes. */
+/* Who used most CPU, memory and storage since the last reading: processes, and those too short-lived to be seen, by
+ * name and parent. They change with every reading: their group is made when the chunk is written. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +14,6 @@
 #include "common/memory.h"
 #include "record/host/clocks.h"
 #include "record/host/opener.h"
-#include "record/host/perf_open.h"
 #include "record/host/taskstats.h"
 #include "record/sources/ranking.h"
 
@@ -53,12 +51,6 @@ struct task {
 	bool ended;            /* since the previous reading; `use` is what is known of its end */
 
 	uint64_t exits; /* us used by its threads that have ended since */
-	/* Of the list of threads. */
-	uint64_t looked;     /* last reading that looked at its threads; 0: never */
-	uint64_t looked_cpu; /* us that it had used then */
-	uint64_t looked_ns;  /* the last time when it had used no more than that */
-	bool several;        /* threads, when they were looked at */
-	bool crowded;        /* there was no room for them */
 	char state;
 	char name[TASK_NAME];
 };
@@ -75,18 +67,14 @@ struct task_brief {
 	uint64_t base_ended;
 };
 
-struct thread_list;
-static void thread_list_exit(struct thread_list *l, const struct task_exit *x);
-
 struct task_list {
 	const struct root *root;
-	struct thread_list *threads; /* NULL: nobody looks at them */
-	DIR *dir;                    /* /proc */
-	int proc;                    /* its descriptor */
-	int exits;                   /* of taskstats; -errno: not available */
-	uint64_t reading;            /* number of the last one, from 1 */
-	struct task *task;           /* ascending by pid; n of them, those that have ended among them */
-	struct task *other;          /* the previous array, and the next */
+	DIR *dir;           /* /proc */
+	int proc;           /* its descriptor */
+	int exits;          /* of taskstats; -errno: not available */
+	uint64_t reading;   /* number of the last one, from 1 */
+	struct task *task;  /* ascending by pid; n of them, those that have ended among them */
+	struct task *other; /* the previous array, and the next */
 	pid_t *pid;
 	uint32_t n, most, n_files, files_most;
 	struct task_brief brief[BRIEF_MOST];
@@ -147,16 +135,11 @@ static int task_list_init(struct task_list *l, const struct root *root)
 	return 0;
 }
 
-static void close_kept(int *fd, uint32_t *files)
-{
-	*files -= *fd >= 0;
-	fd_close(fd);
-}
-
 static void close_files(struct task_list *l, struct task *t)
 {
-	close_kept(&t->fd, &l->n_files);
-	close_kept(&t->run_fd, &l->n_files);
+	l->n_files -= (t->fd >= 0) + (t->run_fd >= 0);
+	fd_close(&t->fd);
+	fd_close(&t->run_fd);
 }
 
 static void task_list_release(struct task_list *l)
@@ -208,32 +191,28 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	return 0;
 }
 
-/* Reads a file below /proc, which is open as *kept; -1: it has to be opened. It stays open while fewer than `most`
- * files do. `text` ends with a NUL. 0, -ESRCH or -errno. */
-static int read_kept(const struct task_list *l, const char *path, int *kept, uint32_t *files, uint32_t most,
-		     char *text, size_t size)
+/* Reads a file of a process, which is open as *kept; -1: it has to be opened. It stays open while there is room.
+ * `text` ends with a NUL. 0, -ESRCH or -errno. */
+static int read_file(struct task_list *l, const struct task *t, const char *name, int *kept, char *text, size_t size)
 {
-	int fd = *kept >= 0 ? *kept : openat(l->proc, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
-	int err = n < 0 ? -errno : n ? 0 : -ESRCH;
+	char path[32];
+	int fd = *kept, err;
+	ssize_t n;
 
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "%d/%s", (int)t->pid, name);
+		fd = openat(l->proc, path, O_RDONLY | O_CLOEXEC);
+	}
+	n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+	err = n < 0 ? -errno : n ? 0 : -ESRCH;
 	text[n > 0 ? n : 0] = '\0';
-	if (*kept < 0 && !err && *files < most) {
+	if (*kept < 0 && !err && l->n_files < l->files_most) {
 		*kept = fd;
-		++*files;
+		l->n_files++;
 	} else if (*kept < 0 && fd >= 0) {
 		close(fd);
 	}
 	return err;
-}
-
-static int read_file(struct task_list *l, const struct task *t, const char *name, int *kept, char *text, size_t size)
-{
-	char path[32] = "";
-
-	if (*kept < 0)
-		snprintf(path, sizeof(path), "%d/%s", (int)t->pid, name);
-	return read_kept(l, path, kept, &l->n_files, l->files_most, text, size);
 }
 
 /* Whether its only thread has not run since the previous reading, so that its stat is unchanged: this check costs a
@@ -357,8 +336,6 @@ static void take_exits(struct task_list *l)
 
 	while (got) {
 		got = taskstats_next(l->exits, &x);
-		if (got == 1 && l->threads)
-			thread_list_exit(l->threads, &x);
 		if (got == 1)
 			take_exit(l, &x);
 		else if (got == -ENOBUFS)
@@ -459,308 +436,9 @@ static int task_list_read(struct task_list *l)
 	return n ? 0 : -ENODATA;
 }
 
-/* ---- threads of processes with several, as /proc/PID/task shows them ---- */
-
-/* Only processes that have used CPU time since their threads were last looked at are looked at again, and no more
- * often than a small share of a CPU allows. */
-
-enum { THREADS_MOST = 16384, THREAD_FILES = 4096 };
-#define SHARE       200 /* the share of time for examining threads: 0.5 % of a CPU */
-#define CREDIT_MOST 20000000
-#define ENTRIES     32768 /* bytes of a directory that are read at once */
-#define FILES       16384 /* descriptors that suffice for processes, threads and others */
-
-struct thread {
-	pid_t pid, tid;
-	int fd;                   /* of its schedstat; -1: opened each time */
-	struct ranking_stay stay; /* the table's own, and what it had run when it came there */
-	uint64_t base;
-	uint64_t use, before; /* us that it has run: now, and when it was last looked at; 0: new */
-	uint64_t since_ns;    /* when it had run for `before` */
-	uint64_t looked;      /* last reading that looked at it */
-	bool ended;           /* it is in the list for the last time */
-	char name[TASK_NAME]; /* thread_list_name() asks for it */
-};
-
-struct thread_id {
-	pid_t tid; /* first, for by_number() */
-	pid_t pid;
-};
-
-struct thread_list {
-	struct task_list *tasks;
-	struct thread *thread; /* ascending by tid, n of them */
-	struct thread *other;  /* the previous array, and the next */
-	struct thread_id *listed;
-	uint32_t n, n_listed, n_files, files_most;
-	char *entries;     /* of a directory */
-	bool ticks;        /* the kernel has no schedstat, so times are in ticks */
-	int64_t credit_ns; /* what looking may cost; below 0: it waits */
-	uint64_t now_ns;   /* of the last reading */
-};
-
-/* Reads a thread's file as text. 0 or -errno. */
-static int read_thread_file(const struct thread_list *l, const struct thread *t, const char *file, int *fd,
-			    uint32_t *files, uint32_t most, char *text, size_t size)
-{
-	char path[64] = "";
-
-	if (*fd < 0)
-		snprintf(path, sizeof(path), "%d/task/%d/%s", (int)t->pid, (int)t->tid, file);
-	return read_kept(l->tasks, path, fd, files, most, text, size);
-}
-
-static int read_use(struct thread_list *l, struct thread *t)
-{
-	enum { USER = 14, SYSTEM, FIELDS };
-	uint64_t field[FIELDS] = { 0 };
-	char text[1024];
-	int err = read_thread_file(l, t, l->ticks ? "stat" : "schedstat", &t->fd, &l->n_files, l->files_most, text,
-				   sizeof(text));
-
-	if (err)
-		return err;
-	t->use = strtoull(text, NULL, 10) / 1000;
-	if (l->ticks)
-		t->use =
-			taskstats_fields(text, field, FIELDS) ? (field[USER] + field[SYSTEM]) * l->tasks->tick_us : 0;
-	return 0;
-}
-
-static void end_thread(struct thread_list *l, struct thread *t)
-{
-	close_kept(&t->fd, &l->n_files);
-	t->ended = true;
-	t->before = t->use;
-	t->looked = l->tasks->reading;
-}
-
-/* Puts its name, as it is now, if that is available. */
-static void thread_list_name(const struct thread_list *l, struct thread *t)
-{
-	uint32_t none = 0;
-	int fd = -1;
-
-	if (!t->ended && !read_thread_file(l, t, "comm", &fd, &none, 0, t->name, sizeof(t->name)))
-		t->name[strcspn(t->name, "\n")] = '\0';
-}
-
-/* Raises the limit of open files if that helps. */
-static void thread_list_init(struct thread_list *l, struct task_list *tasks)
-{
-	struct thread self = { .pid = getpid(), .tid = getpid(), .fd = -1 };
-	struct rlimit files;
-
-	*l = (struct thread_list){ .tasks = tasks, .now_ns = clocks_monotonic() };
-	/* A kernel that does not count it says 0; a copy of /proc has what the files said. */
-	l->ticks = tasks->root->emulated || read_use(l, &self) || !self.use;
-	l->thread = memory_new(THREADS_MOST, sizeof(*l->thread));
-	l->other = memory_new(THREADS_MOST, sizeof(*l->other));
-	l->listed = memory_new(THREADS_MOST, sizeof(*l->listed));
-	l->entries = memory_new(ENTRIES, 1);
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	if (files.rlim_cur < FILES)
-		files.rlim_cur = perf_raise_nofile();
-	l->files_most = files.rlim_cur / 4 < THREAD_FILES ? (uint32_t)files.rlim_cur / 4 : THREAD_FILES;
-}
-
-static void thread_list_release(struct thread_list *l)
-{
-	for (uint32_t i = 0; i < l->n; i++)
-		close_kept(&l->thread[i].fd, &l->n_files);
-	free(l->thread);
-	free(l->other);
-	free(l->listed);
-	free(l->entries);
-}
-
-/* NULL: not in the list. */
-static struct thread *thread_list_find(const struct thread_list *l, pid_t tid)
-{
-	size_t at = ARRAY_PLACE(l->n, i, l->thread[i].tid < tid);
-
-	return at < l->n && l->thread[at].tid == tid ? &l->thread[at] : NULL;
-}
-
-static void thread_list_exit(struct thread_list *l, const struct task_exit *x)
-{
-	struct thread *t = thread_list_find(l, x->tid);
-	const struct task *task = task_list_find(l->tasks, x->pid);
-
-	if (!t || !task || t->ended || x->user + x->system < t->use)
-		return;
-	end_thread(l, t);
-	t->since_ns = task->looked_ns;
-	t->use = x->user + x->system;
-	memcpy(t->name, x->name, sizeof(t->name));
-}
-
-/* Appends a process's threads to the list. */
-static int list_process(struct thread_list *l, pid_t pid)
-{
-	uint32_t n = l->n_listed;
-	char path[32];
-	SCOPED(fd_close) int fd = -1;
-	ssize_t bytes;
-
-	snprintf(path, sizeof(path), "%d/task", (int)pid);
-	fd = openat(l->tasks->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	while ((bytes = getdents64(fd, l->entries, ENTRIES)) > 0)
-		for (ssize_t at = 0; at < bytes;) {
-			const struct dirent64 *d = (const struct dirent64 *)(l->entries + at);
-
-			at += d->d_reclen;
-			if (d->d_name[0] < '1' || d->d_name[0] > '9')
-				continue;
-			if (n < THREADS_MOST)
-				l->listed[n] = (struct thread_id){ (pid_t)strtol(d->d_name, NULL, 10), pid };
-			n++;
-		}
-	if (n > THREADS_MOST)
-		return -ENOSPC;
-	l->n_listed = n;
-	return 0;
-}
-
-/* Lists the threads of processes that have used CPU time since. */
-static void list_threads(struct thread_list *l, uint64_t before_ns)
-{
-	bool first = l->tasks->reading == 1;
-
-	l->n_listed = 0;
-	for (uint32_t i = 0; i < l->tasks->n; i++) {
-		struct task *t = &l->tasks->task[i];
-		int err;
-
-		if (!t->looked_ns)
-			t->looked_ns = before_ns;
-		if (t->ended || (t->threads <= 1 && !t->several) || (!first && t->looked_cpu == task_cpu(&t->use)))
-			continue;
-		err = list_process(l, t->pid);
-		if (!err)
-			t->looked = l->tasks->reading;
-		if (err != -ENOSPC)
-			continue;
-		t->crowded = true;
-		l->tasks->missed++;
-	}
-	qsort(l->listed, l->n_listed, sizeof(*l->listed), by_number);
-}
-
-/* What a thread that is seen for the first time had run before. */
-static uint64_t base_of(const struct thread_list *l, const struct task *task, const struct thread *t)
-{
-	if (l->tasks->reading == 1 || task->crowded)
-		return t->use;
-	if (t->tid != t->pid || task->several)
-		return 0;
-	/* Until now the process was this thread. */
-	return task->looked_cpu < t->use ? task->looked_cpu : t->use;
-}
-
-static int read_thread(struct thread_list *l, struct thread *t, bool known)
-{
-	const struct task *task = task_list_find(l->tasks, t->pid);
-	uint64_t before = t->use;
-	int err = read_use(l, t);
-
-	/* Another one has its number now. */
-	if (known && (err || t->use < before)) {
-		close_kept(&t->fd, &l->n_files);
-		*t = (struct thread){ .pid = t->pid, .tid = t->tid, .fd = -1 };
-		known = false;
-		err = read_use(l, t);
-	}
-	if (err || !task)
-		return err ? err : -ESRCH;
-	t->before = known ? before : base_of(l, task, t);
-	t->since_ns = task->looked_ns;
-	t->looked = l->tasks->reading;
-	return 0;
-}
-
-/* Skips earlier ones up to that number that are not listed: they were not examined, or have ended. */
-static void pass_others(struct thread_list *l, uint32_t *k, pid_t before, struct thread *now, uint32_t *n)
-{
-	for (; *k < l->n && l->thread[*k].tid < before; (*k)++) {
-		struct thread *old = &l->thread[*k];
-		const struct task *task = task_list_find(l->tasks, old->pid);
-
-		if (old->ended && old->looked < l->tasks->reading)
-			continue;
-		if (!old->ended && (!task || task->ended || task->looked == l->tasks->reading))
-			end_thread(l, old);
-		if (*n < THREADS_MOST)
-			now[(*n)++] = *old;
-		else
-			close_kept(&old->fd, &l->n_files);
-	}
-}
-
-static void update_threads(struct thread_list *l)
-{
-	struct thread *now = l->other;
-	uint32_t n = 0, k = 0;
-
-	for (uint32_t i = 0; i < l->n_listed && n < THREADS_MOST; i++) {
-		struct thread t = { .pid = l->listed[i].pid, .tid = l->listed[i].tid, .fd = -1 };
-		bool known;
-
-		pass_others(l, &k, t.tid, now, &n);
-		known = k < l->n && l->thread[k].tid == t.tid;
-		if (known && (l->thread[k].pid != t.pid || l->thread[k].ended)) {
-			close_kept(&l->thread[k++].fd, &l->n_files);
-			known = false;
-		}
-		if (known)
-			t = l->thread[k++];
-		if (n == THREADS_MOST || read_thread(l, &t, known))
-			close_kept(&t.fd, &l->n_files);
-		else
-			now[n++] = t;
-	}
-	pass_others(l, &k, INT32_MAX, now, &n);
-	l->other = l->thread;
-	l->thread = now;
-	l->n = n;
-}
-
-/* Follows each reading of the tasks. */
-static void thread_list_read(struct thread_list *l)
-{
-	uint64_t began = clocks_ns(CLOCK_THREAD_CPUTIME_ID), now = clocks_monotonic(), before = l->now_ns;
-
-	l->now_ns = now;
-	l->credit_ns += (int64_t)((now - before) / SHARE);
-	/* A copy of another machine changes by hand, and every change counts. */
-	if (l->credit_ns < 0 && !l->tasks->root->emulated)
-		return;
-	list_threads(l, before);
-	update_threads(l);
-	for (uint32_t i = 0; i < l->tasks->n; i++) {
-		struct task *t = &l->tasks->task[i];
-		bool looked = t->looked == l->tasks->reading;
-
-		if (!looked && t->looked_cpu != task_cpu(&t->use) && (t->threads > 1 || t->several))
-			continue;
-		t->looked_cpu = task_cpu(&t->use);
-		t->looked_ns = now;
-		t->several |= looked;
-		t->crowded &= !looked;
-	}
-	/* The cost of opening all files at the start is not charged. */
-	l->credit_ns -= l->tasks->reading == 1 ? l->credit_ns : (int64_t)(clocks_ns(CLOCK_THREAD_CPUTIME_ID) - began);
-	if (l->credit_ns > CREDIT_MOST)
-		l->credit_ns = CREDIT_MOST;
-}
-
 /* ---- who is in the table ---- */
 
 #define TOP         12 /* of each kind enter the table */
-#define TOP_THREADS 24
 #define IO_MOST     64 /* processes whose I/O is examined */
 #define IDLE_MOST   10 /* readings for which a name stays while none of its tasks ends */
 #define SMALL_BYTES (16u << 20)
@@ -770,25 +448,21 @@ static void thread_list_read(struct thread_list *l)
 #define STEP_MEMORY 4096
 
 enum { USER, SYSTEM, READ, WRITTEN, FAULTS, ENDED, RSS, THREADS, STATE, VALUES };
-enum { ROWS = 48 }; /* of processes, of names, of threads */
+enum { ROWS = 48 }; /* of processes, of names */
 _Static_assert(2 * (int)ROWS <= RANKING_ROWS && (int)VALUES <= RANKING_VALUES, "all fit in");
 
 static const char *const key[VALUES] = { "user",  "system", "read",    "write", "faults",
 					 "ended", "rss",    "threads", "state" };
-static const char *const thread_key[] = { "thread_cpu" };
 
 struct row {
 	struct ranking_row row; /* first */
 	pid_t pid, parent;      /* pid 0: all of that name and parent that ended unseen */
-	pid_t tid;              /* 0: not a thread; a thread's parent is its process */
 	char name[TASK_NAME], parent_name[TASK_NAME];
 };
 
 struct tasks {
 	struct ranking ranking; /* first */
-	struct ranking thread_ranking;
 	struct task_list list;
-	struct thread_list threads;
 };
 
 static uint64_t by_cpu(const struct task *t)
@@ -828,35 +502,6 @@ static void want_most(struct tasks *d, uint64_t (*of)(const struct task *t))
 		ranking_offer(&top, of(&d->list.task[i]), &d->list.task[i]);
 	for (uint32_t i = 0; i < top.n; i++)
 		want_task(d, top.who[i]);
-}
-
-static void want_thread(struct tasks *d, struct thread *t)
-{
-	const struct ranking_stays all = { &d->threads.thread[0].stay, sizeof(*t), d->threads.n, ROWS, 1 };
-
-	if (!t->stay.id) {
-		if (!ranking_admit(&d->ranking, &t->stay, &all))
-			return;
-		t->base = t->before;
-		t->stay.since_ns = t->since_ns;
-		thread_list_name(&d->threads, t);
-	}
-	t->stay.wanted = d->list.reading;
-}
-
-static void want_threads(struct tasks *d)
-{
-	struct ranking_top top = { .most = TOP_THREADS };
-
-	for (uint32_t i = 0; i < d->threads.n; i++) {
-		struct thread *t = &d->threads.thread[i];
-		uint64_t run = t->looked == d->list.reading ? (t->use - t->before) / STEP_US : 0;
-
-		/* A recording has rows of threads from its first snapshot on, whichever ran at that moment. */
-		ranking_offer(&top, d->list.reading <= 2 ? t->use : run, t);
-	}
-	for (uint32_t i = 0; i < top.n; i++)
-		want_thread(d, top.who[i]);
 }
 
 static void want_brief(struct tasks *d)
@@ -975,24 +620,6 @@ static void put_brief(struct tasks *d, const struct task_brief *b)
 	row->row.v[STATE] = 'X';
 }
 
-static void put_thread(struct tasks *d, struct thread *t)
-{
-	const struct task *task = task_list_find(&d->list, t->pid);
-	struct row *row = ranking_add(&d->thread_ranking, &t->stay);
-
-	row->pid = t->pid;
-	row->tid = t->tid;
-	memcpy(row->name, t->name, sizeof(row->name));
-	if (task)
-		memcpy(row->parent_name, task->name, sizeof(row->parent_name));
-	row->row.v[0] = steps_since(t->base, t->use);
-	/* What its process has used since has not been examined yet. */
-	if (task && !task->ended && !t->ended && task->looked_cpu != task_cpu(&task->use))
-		row->row.status[0] = PM_REASON_NOT_READ;
-	if (!task || task->ended || t->ended)
-		t->stay.id = 0;
-}
-
 enum { CELL_READING, CELL_PROCESSES, CELL_EXITS, CELL_MISSED, CELLS };
 static const char *const cell_key[CELLS] = { "reading", "processes", "exits", "missed" };
 
@@ -1019,15 +646,6 @@ static int tasks_read(struct unit *u, struct cells *c)
 		if (d->list.brief[i].stay.id)
 			put_brief(d, &d->list.brief[i]);
 	ranking_end(&d->ranking);
-	if (d->list.threads) {
-		thread_list_read(&d->threads);
-		want_threads(d);
-		ranking_begin(&d->thread_ranking, d->list.reading);
-		for (uint32_t i = 0; i < d->threads.n; i++)
-			if (d->threads.thread[i].stay.id)
-				put_thread(d, &d->threads.thread[i]);
-		ranking_end(&d->thread_ranking);
-	}
 	d->ranking.before_ns = now;
 	for (uint32_t i = 0; i < d->list.n; i++)
 		alive += !d->list.task[i].ended;
@@ -1063,13 +681,11 @@ static void describe(struct plan *p, const struct row *who, struct pm_map *attrs
 	if (!who->pid)
 		return;
 	plan_set(attrs, PM_INSTANCE_PID, pm_u64((uint64_t)who->pid));
-	if (who->tid)
-		plan_set(attrs, PM_INSTANCE_TID, pm_u64((uint64_t)who->tid));
 	/* It may have ended by now. The path follows the second colon, and may have more. */
 	if (!root_line(p->root, text, sizeof(text), "/proc/%d/cgroup", (int)who->pid) && (at = strchr(text, ':')) &&
 	    (at = strchr(at + 1, ':')))
 		plan_set(attrs, PM_INSTANCE_CGROUP, pm_text(at + 1));
-	if (!who->tid && plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
+	if (plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
 		SCOPED(buf_release) struct buf b = BUF_INIT;
 		ssize_t n = root_read(p->root, &b, 4096, "/proc/%d/cmdline", (int)who->pid);
 
@@ -1121,17 +737,7 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 				       .row_size = sizeof(struct row),
 				       .instance = new_instance,
 				       .unit.read = tasks_read };
-	d->thread_ranking = (struct ranking){ .source = "tasks",
-					      .key = thread_key,
-					      .n_values = 1,
-					      .row_size = sizeof(struct row),
-					      .instance = new_instance };
 	err = task_list_init(&d->list, p->root);
-	if (!err && p->options->sample.tasks == TASKS_THREADS) {
-		d->list.threads = &d->threads;
-		thread_list_init(&d->threads, &d->list);
-		d->ranking.next = &d->thread_ranking;
-	}
 	ranking_init(&d->ranking);
 	if (err)
 		return plan_refused(p, pm_reason_errno(err), pm_remark(0), pm_remark(PM_REMARK_FILE, "/proc"));
@@ -1156,8 +762,6 @@ static void tasks_release(struct source *s)
 {
 	struct tasks *d = s->data;
 
-	if (d->list.threads)
-		thread_list_release(&d->threads);
 	task_list_release(&d->list);
 	ranking_release(&d->ranking);
 }

@@ -938,24 +938,23 @@ static int store_refine(const struct incident_store *whole, struct incident *i, 
 #define TASKS      512
 #define TASK_LEAST 0.02 /* of a CPU */
 #define AROUND     5    /* intervals before and after, or as many as it lasted */
-#define MOST_OF    0.8  /* share of what its process did more: it was this thread */
 #define FIRST_S    0.5  /* after the start: only later readings show who comes */
 #define RSS_LEAST  16e6 /* bytes; below it a task is not recorded for its memory */
 #define RSS_OF     0.1  /* share of the memory that the incident took */
 
 struct task {
 	double cpu[2], bytes[2], ended; /* outside, inside */
-	double grown, most;             /* bytes by which its memory grew; of one process, `grower` */
+	double grown, most;             /* bytes by which its memory grew; of one process, with this pid: */
 	char *name, *parent_name;       /* owned; the parent's name only for short-lived ones */
 	uint64_t pid, parent;           /* pid 0: all short-lived ones of that name and parent */
-	uint64_t tid, grower;           /* tid: of a thread of that process; 0: not a thread */
-	bool several;                   /* processes of that name */
+	uint64_t grower;
+	bool several; /* processes of that name */
 };
 
 /* What counters say of a task. */
-enum { USER, SYSTEM, READ, WRITTEN, ENDED, THREAD_CPU, RSS, COUNTERS };
-static const char *const counted[COUNTERS] = { "tasks.user",  "tasks.system",     "tasks.read", "tasks.write",
-					       "tasks.ended", "tasks.thread_cpu", "tasks.rss" };
+enum { USER, SYSTEM, READ, WRITTEN, ENDED, RSS, COUNTERS };
+static const char *const counted[COUNTERS] = { "tasks.user",  "tasks.system", "tasks.read",
+					       "tasks.write", "tasks.ended",  "tasks.rss" };
 
 /* The last reading of an instance. */
 struct last_reading {
@@ -982,22 +981,18 @@ struct look {
 	uint64_t first_ns;           /* the first snapshot that is read */
 };
 
-/* Processes of one name are one entry; short-lived ones are many, named by their parent, too. Threads without ids are
- * ignored. */
-static struct task *task_of(struct look *l, const struct pm_instance *i, bool thread)
+/* Processes of one name are one entry; short-lived ones are many, named by their parent, too. */
+static struct task *task_of(struct look *l, const struct pm_instance *i)
 {
 	uint64_t pid = pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0);
 	uint64_t parent = pid ? 0 : pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
-	uint64_t tid = thread ? pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0) : 0;
 	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_COMM, "");
 	struct task *t;
 
-	if (thread && (!tid || !pid))
-		return NULL;
 	if (!*name)
 		name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "?");
 	for (t = l->task; t < l->task + l->n_tasks; t++)
-		if (!t->pid == !pid && t->parent == parent && t->tid == tid && t->name && !strcmp(t->name, name)) {
+		if (!t->pid == !pid && t->parent == parent && t->name && !strcmp(t->name, name)) {
 			t->several |= t->pid != pid;
 			return t;
 		}
@@ -1008,7 +1003,6 @@ static struct task *task_of(struct look *l, const struct pm_instance *i, bool th
 			    .parent_name =
 				    memory_text(pid ? "" : pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "")),
 			    .pid = pid,
-			    .tid = tid,
 			    .parent = parent };
 	return t;
 }
@@ -1052,8 +1046,8 @@ static void add_value(struct look *l, struct last_reading *r, const struct pm_in
 
 	if (middle < l->from_s || middle > l->to_s)
 		return;
-	if (!r->task && !(r->task = task_of(l, i, what == THREAD_CPU)))
-		return;
+	if (!r->task)
+		r->task = task_of(l, i);
 	if (what == READ || what == WRITTEN)
 		r->task->bytes[inside] += v;
 	else if (what == ENDED)
@@ -1157,7 +1151,7 @@ static double more_than_before(const struct look *l, const double v[2])
 }
 
 struct kept {
-	const struct task *of, *thread; /* the thread that did nearly all of it; NULL: there is none */
+	const struct task *of;
 	struct incident_task task;
 };
 
@@ -1244,9 +1238,6 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 	}
 	if (t->several)
 		buf_addstr(&name, " (several)");
-	else if (one->thread)
-		buf_printf(&name, " (pid %llu, thread %s, tid %llu)", (unsigned long long)t->pid, one->thread->name,
-			   (unsigned long long)one->thread->tid);
 	else if (t->pid)
 		buf_printf(&name, " (pid %llu)", (unsigned long long)t->pid);
 	else if (parent_of(kept, n, t) == n && t->parent_name && t->parent_name[0])
@@ -1260,21 +1251,9 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 static bool lives_too(const struct look *l, const struct task *t)
 {
 	for (uint32_t k = 0; k < l->n_tasks && !t->pid; k++)
-		if (l->task[k].pid && !l->task[k].tid && l->task[k].name && t->name &&
-		    !strcmp(l->task[k].name, t->name))
+		if (l->task[k].pid && l->task[k].name && t->name && !strcmp(l->task[k].name, t->name))
 			return true;
 	return false;
-}
-
-static const struct task *thread_of(const struct look *l, const struct task *of, double cpu)
-{
-	for (uint32_t k = 0; k < l->n_tasks && of->pid && !of->several; k++) {
-		const struct task *t = &l->task[k];
-
-		if (t->tid && t->pid == of->pid && t->name && cpu > 0 && more_than_before(l, t->cpu) > MOST_OF * cpu)
-			return t;
-	}
-	return NULL;
 }
 
 /* How much memory a task has to have taken to be named for it. INFINITY: the incident is not about that. */
@@ -1316,8 +1295,7 @@ static void keep_tasks(struct look *l)
 					     .bytes = fmax(more_than_before(l, t->bytes), 0),
 					     .rss = took ? one ? t->most : t->grown : 0 };
 
-		if (t->tid ||
-		    (!took && (i->kind == INCIDENT_DRIFT || ((new.cpu < TASK_LEAST * l->inside_s) &&
+		if ((!took && (i->kind == INCIDENT_DRIFT || ((new.cpu < TASK_LEAST * l->inside_s) &&
 							     (new.bytes < 1e6 * l->inside_s) && (new.ended < 10)))))
 			continue;
 		if (one) {
@@ -1327,7 +1305,7 @@ static void keep_tasks(struct look *l)
 		new.pid = t->several ? 0 : t->pid;
 		if (new.ended <= 1 && lives_too(l, t))
 			continue;
-		kept[n++] = (struct kept){ t, thread_of(l, t, new.cpu), new };
+		kept[n++] = (struct kept){ t, new };
 		qsort(kept, n, sizeof(*kept), by_cpu);
 		if (n > INCIDENT_TASKS)
 			n--;
@@ -1335,7 +1313,6 @@ static void keep_tasks(struct look *l)
 	parents_first(kept, n);
 	for (uint32_t k = 0; k < n; k++) {
 		i->task[k] = kept[k].task;
-		i->task[k].tid = kept[k].thread ? kept[k].thread->tid : 0;
 		i->task[k].name = name_of(kept, n, &kept[k]);
 	}
 	i->n_tasks = n;
@@ -1714,7 +1691,6 @@ struct json *incident_json(const struct incidents *all, uint32_t rank)
 
 		json_put(one, "name", json_new_text(t->name));
 		json_put(one, "pid", t->pid ? json_new_u64(t->pid) : json_new_null());
-		json_put(one, "tid", t->tid ? json_new_u64(t->tid) : json_new_null());
 		json_put(one, "ended", json_new_u64(t->ended));
 		json_put(one, "cpu_s", json_new_f64(t->cpu));
 		json_put(one, "bytes", json_new_f64(t->bytes));

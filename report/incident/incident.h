@@ -35,10 +35,10 @@ struct incident_series {
 };
 
 struct incident_task {
-	char *name;               /* owned: "sh (pid 4711)", "9,120 short-lived cc1 of make" */
-	uint64_t pid, tid, ended; /* tid 0: no single thread did it */
-	double cpu, bytes;        /* CPU seconds, and bytes read and written, in that time */
-	double rss;               /* bytes of memory that it took, if the incident is about that; or 0 */
+	char *name; /* owned: "sh (pid 4711)", "9,120 short-lived cc1 of make" */
+	uint64_t pid, ended;
+	double cpu, bytes; /* CPU seconds, and bytes read and written, in that time */
+	double rss;        /* bytes of memory that it took, if the incident is about that; or 0 */
 };
 
 #define INCIDENT_SERIES 100 /* named in an incident; more are counted */

@@ -61,8 +61,8 @@ static const char *label_of(const struct places *p, const struct pm_instance *i)
 	return i->slot < p->n_labels && p->label[i->slot].instance == i->id ? p->label[i->slot].text : NULL;
 }
 
-/* Its name and pid, if they were recorded; for those too short-lived to have one, their parent's; for a thread its
- * own name, and name and pid of its process. */
+/* Its name and pid, if they were recorded, or its own id for a thread; for those too short-lived to have one, their
+ * parent's. */
 static void name_task(struct places *p, const struct pm_instance *i)
 {
 	const char *comm = pm_map_text(&i->attrs, PM_INSTANCE_COMM, NULL);
@@ -75,10 +75,7 @@ static void name_task(struct places *p, const struct pm_instance *i)
 		return;
 	if (number)
 		snprintf(from, sizeof(from), " %llu", (unsigned long long)number);
-	if (tid && pid && *parent)
-		snprintf(text, sizeof(text), "%.64s (of %.64s %llu/%llu)", comm, parent, (unsigned long long)pid,
-			 (unsigned long long)tid);
-	else if (tid || pid)
+	if (tid || pid)
 		snprintf(text, sizeof(text), "%.64s (%llu)", comm, (unsigned long long)(tid ? tid : pid));
 	else if (*parent || number)
 		snprintf(text, sizeof(text), "%.64s (of%s%.64s%s)", comm, *parent ? " " : "", parent, from);

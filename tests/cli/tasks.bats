@@ -118,128 +118,6 @@ total() { # FILE METRIC TASK-PATTERN: the sum of the rows whose task matches
 	grep -q 'while :' <("$bin/pmrep" dump full.pmr)
 }
 
-# threads IDLE COMING: such a process; $hog is its pid, $tid that of the busy one.
-threads() {
-	cp "$(readlink -f /usr/bin/python3)" hog
-	rm -f ready
-	./hog "$BATS_TEST_DIRNAME/threads.py" "$@" & hog=$!
-	await test -e ready
-	tid=$(basename "$(dirname "$(grep -l zqspinner /proc/$hog/task/*/comm)")")
-}
-
-ran() { # seconds that a thread has run
-	awk '{ print $1 / 1e9 }' "/proc/$hog/task/$1/schedstat"
-}
-
-@test "threads are recorded on request, with name, process and numbers, and count in no sum twice" {
-	threads 30 0
-	begin -i 1 --sources=tasks --tasks=threads -o t.pmr
-	before=$(ran "$tid")
-	for _ in 1 2; do
-		sleep 0.3
-		say snapshot
-	done
-	after=$(ran "$tid")
-	kill -INT "$pid"
-	wait "$pid"
-	kill $hog
-	used=$(total t.pmr tasks.thread_cpu "^zqspinner [(]of hog $hog/$tid[)]$")
-	echo "used $used of $before to $after"
-	awk -v used="$used" -v before="$before" -v after="$after" \
-		'BEGIN { exit !(used > 0.05 && used >= (after - before) * 0.9 && used <= after) }'
-	# its process is there as always, and the other threads have done nothing
-	process=$(total t.pmr tasks.user "^hog [(]$hog[)]$")
-	system=$(total t.pmr tasks.system "^hog [(]$hog[)]$")
-	awk -v thread="$used" -v user="$process" -v kernel="$system" \
-		'BEGIN { d = user + kernel - thread; exit !(d < 0.1 && d > -0.1) }'
-	idle=$(total t.pmr tasks.thread_cpu zqidle || echo 0)
-	awk -v idle="$idle" 'BEGIN { exit !(idle < 0.01) }'
-	# the sum over all tasks has it once
-	all=$("$bin/pmrep" show --total --per-system --show=tasks.user --format=csv t.pmr | awk -F, 'NR > 1 { print $17 }')
-	rows=$(total t.pmr tasks.user .)
-	awk -v all="$all" -v rows="$rows" 'BEGIN { d = all - rows; exit !(d < 1e-6 && d > -1e-6) }'
-	run ! total t.pmr 'tasks.user' zqspinner
-	# unasked there are none
-	"$bin/pmrec" --quiet -n 1 --sources=tasks -o none.pmr
-	run ! grep -q thread_cpu <("$bin/pmrep" dump none.pmr)
-}
-
-@test "a busy thread is found among two thousand, and among such that come and go" {
-	threads 2000 1
-	begin -i 1 --sources=tasks --tasks=threads -o t.pmr
-	before=$(ran "$tid")
-	# so many are not looked at each time: the slower the machine, the more rarely
-	for n in {1..240}; do
-		sleep 0.5
-		say snapshot
-		after=$(ran "$tid")
-		((n < 16 || n % 4)) || ! awk -v used="$(total t.pmr tasks.thread_cpu "/$tid[)]$" || echo 0)" -v before="$before" \
-			-v after="$after" 'BEGIN { exit !(used > 0.05 && used >= (after - before) * 0.3) }' || break
-	done
-	kill -INT "$pid"
-	wait "$pid"
-	kill $hog
-	"$bin/pmrep" check --quiet t.pmr
-	used=$(total t.pmr tasks.thread_cpu "^zqspinner [(]of hog $hog/$tid[)]$")
-	echo "used $used of $before to $after"
-	awk -v used="$used" -v before="$before" -v after="$after" \
-		'BEGIN { exit !(used > 0.05 && used >= (after - before) * 0.3 && used <= after) }'
-	# nobody can have used more than there was
-	"$bin/pmrep" show --all --per-task --show=thread.cpu --format=csv t.pmr |
-		awk -F, 'NR > 1 && $17 > 110 && $19 != "doubtful" { print; bad = 1 } END { exit bad }'
-}
-
-@test "names of threads stand nowhere in a strict, redacted or bundled recording" {
-	threads 3 0
-	"$bin/pmrec" --quiet -n 1 --sources=tasks --tasks=threads --privacy=strict -o strict.pmr
-	"$bin/pmrec" --quiet -n 1 --sources=tasks --tasks=threads -o default.pmr
-	kill $hog
-	grep -q zqspinner <("$bin/pmrep" dump default.pmr)
-	"$bin/pmrep" redact -o redacted.pmr default.pmr
-	"$bin/pmrep" bundle -o bundle.pmr.gz default.pmr
-	gunzip bundle.pmr.gz
-	for file in strict redacted bundle; do
-		run ! grep -q "zqspinner\|hog" <("$bin/pmrep" dump $file.pmr)
-		# Some value may be the same number.
-		run ! grep -q "\b$tid\b" <("$bin/pmrep" dump --no-values $file.pmr)
-		run -0 "$bin/pmrep" show --per-task --show=thread.cpu --format=csv $file.pmr
-		[[ "$output" == *,task-*,thread.cpu,* ]]
-	done
-	/usr/bin/python3 -c 'import cbor2, zstandard' 2>/dev/null || skip "no python3-cbor2 or python3-zstandard"
-	for file in redacted bundle; do
-		/usr/bin/python3 "$BATS_TEST_DIRNAME/redact_bytes.py" check default.pmr $file.pmr --must zqspinner --must hog \
-			--plain "pmrec,root,init,tasks,task,run" --strict strict.pmr
-	done
-}
-
-@test "a thread of each kind is named by a recording of another machine, too" {
-	mkdir -p root/proc/7/task/7 root/proc/7/task/8 root/sys/devices/system/cpu
-	echo 0 >root/sys/devices/system/cpu/online
-	stat() { # PID NAME USER THREADS
-		echo "$1 ($2) R 1 7 7 0 -1 0 0 0 0 0 $3 0 0 0 20 0 $4 0 55 1000 10 0 0"
-	}
-	stat 7 server 100 2 >root/proc/7/stat
-	stat 7 server 10 2 >root/proc/7/task/7/stat
-	stat 8 "two words)" 90 2 >root/proc/7/task/8/stat
-	echo server >root/proc/7/task/7/comm
-	echo "two words)" >root/proc/7/task/8/comm
-	begin --root=root -i 1 --sources=tasks --tasks=threads -o t.pmr
-	say snapshot
-	stat 8 "two words)" 120 2 >root/proc/7/task/8/stat
-	stat 7 server 130 2 >root/proc/7/stat
-	say snapshot
-	# its number is another one's now
-	stat 8 "two words)" 20 2 >root/proc/7/task/8/stat
-	stat 7 server 150 2 >root/proc/7/stat
-	say snapshot
-	kill -INT "$pid"
-	wait "$pid"
-	run -0 total t.pmr tasks.thread_cpu '^two words[)] [(]of server 7/8[)]$'
-	[ "$output" = 0.5 ]
-	run -0 total t.pmr tasks.thread_cpu '^server [(]of server 7/7[)]$'
-	[ "$output" = 0 ]
-}
-
 @test "where /proc hides the processes of others the recording says so" {
 	[ "$EUID" -eq 0 ] || skip "needs root"
 	chmod 755 .
@@ -254,7 +132,6 @@ ran() { # seconds that a thread has run
 
 @test "at shorter intervals tasks are not read, and the recording says so" {
 	run -125 "$bin/pmrec" --quiet -i 0.1 -n 2 --sources=tasks -o t.pmr
-	run -125 "$bin/pmrec" --quiet -i 0.1 -n 2 --tasks=threads -o t.pmr
 	[[ "$output" == *"from tasks: read at intervals of 1 s and more; try: -i 1" ]]
 	"$bin/pmrec" --quiet -i 0.1 -n 2 -o t.pmr --overwrite
 	"$bin/pmrep" info --all t.pmr | grep -q 'tasks.* read at intervals of 1 s and more; try: -i 1'

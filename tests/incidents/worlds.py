@@ -233,9 +233,9 @@ def machine(instances, counters, groups):
     return r
 
 
-def task(number, pid, comm, parent=None, tid=None):
+def task(number, pid, comm, parent=None):
     """As the recorder knows it, shortly after its first reading."""
-    whose = {200: pid, 201: tid, 205: parent} if tid else {200: pid} if pid else {204: parent[0], 205: parent[1]}
+    whose = {200: pid} if pid else {204: parent[0], 205: parent[1]}
     return {1: 9, 2: number, 4: S // 100, 6: {1: "task-%d" % number, 202: comm, **whose}}
 
 
@@ -272,18 +272,6 @@ def write_tasks(path, seconds=120, begin=60, length=6):
     zero = [0] * (seconds + 1)
     save(r, path, seconds, [[added(busy, 100), added([rnd.gauss(.1, .02) for _ in range(seconds)], 100)]],
          [[hog, idler], [zero, zero]])
-
-
-def write_threads(path, share, seconds=120, begin=60, length=6):
-    """Process "server", pid 4711, is busy for a while with threads 4720 ("collector"), which does that share of it, and 4721."""
-    rnd = random.Random(1)
-    more = [.7 if begin <= k < begin + length else 0 for k in range(seconds)]
-    r = machine([task(1, 4711, "server"), task(2, 4711, "collector", "server", 4720), task(3, 4711, "worker", "server", 4721)],
-                [("stat.user", "stat", "s", HUNDREDTHS), ("tasks.user", "tasks", "s", HUNDREDTHS),
-                 ("tasks.thread_cpu", "tasks", "s", HUNDREDTHS)], [(1, 1, 1, 2), (2, 1, 3, 1), (3, 1, 4, 2)])
-    save(r, path, seconds, [[added([m + rnd.gauss(.2, .02) for m in more], 100),
-                             added([rnd.gauss(.1, .02) for _ in range(seconds)], 100)]],
-         [[added(more, 100)]], [[added([m * share for m in more], 100), added([m * (1 - share) for m in more], 100)]])
 
 
 def write_memory(path, leak, begin=200, seconds=400):

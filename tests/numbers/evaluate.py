@@ -22,7 +22,7 @@ LEVELS = ("gauge", "state", "bitfield")
 
 # Section 3: how far a counter may step back, in its own steps; of the system, for each CPU.
 STEPS_BACK = [(re.compile(r"stat\.(user|nice|system|idle|iowait|irq|softirq|steal|guest|guest_nice)"), 100),
-              (re.compile(r"(tasks\.(user|system|thread_cpu)|cgroups\.(user|system))"), 10000),
+              (re.compile(r"(tasks\.(user|system)|cgroups\.(user|system))"), 10000),
               (re.compile(r"vmstat\.(?!pgfault$|pgmajfault$|pgpgin$|pgpgout$|zswpwb$).*"), 125)]
 
 

@@ -1,4 +1,4 @@
-/* Processes, threads and those that end unseen, from a /proc that a test writes and messages that it sends. */
+/* Processes and those that end unseen, from a /proc that a test writes and messages that it sends. */
 #include <linux/acct.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
@@ -340,10 +340,9 @@ static int64_t in_table(const char *counter, const char *name)
 	return -1;
 }
 
-static void begin_table(enum task_rows kind)
+static void begin_table(void)
 {
 	here.options = (struct record_options){ .privacy = (char *)"full" };
-	here.options.sample.tasks = kind;
 	sysroot_make(here.dir, NULL);
 	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0\n");
 	put(&(struct proc){ 1, "init", 0, .began = 1 });
@@ -365,7 +364,7 @@ static void those_that_use_most_are_in_the_table(void **state)
 
 	if (!clock_fits())
 		skip();
-	begin_table(TASKS_PROCESSES);
+	begin_table();
 	for (int n = 0; n < 14; n++) {
 		snprintf(name, sizeof(name), "n%d", n);
 		put(&(struct proc){ 100 + n, name, 1, 0, 0, .began = 3 });
@@ -461,7 +460,7 @@ static void tables_wait_for_their_chunk(void **state)
 	uint16_t status[6] = { 0 };
 	uint64_t late[6];
 
-	begin_table(TASKS_PROCESSES);
+	begin_table();
 	plan_table();
 	snapshot(1);
 	memcpy(late, cells, sizeof(late));

@@ -9,10 +9,10 @@
 
 /* What somebody does in a second, between `from` and `to` and otherwise. */
 struct doer {
-	uint64_t pid, tid, parent;
+	uint64_t pid, parent;
 	const char *comm, *parent_comm;
 	uint32_t came, gone; /* rows from and behind which it can be read; came > 0: it is added then */
-	double cpu[2], bytes[2], ended[2], thread[2];
+	double cpu[2], bytes[2], ended[2];
 	double rss[2];
 };
 
@@ -28,12 +28,11 @@ static struct reading of_row(struct builder *b, const char *counter, const struc
 	const struct doer *d = &w->doer[i->id - w->first];
 	uint64_t begin = w->from > d->came ? w->from : d->came, end = row < w->to ? row : w->to;
 	uint64_t inside = end > begin ? end - begin : 0;
-	const double *rate = !strcmp(counter, "tasks.read")       ? d->bytes :
-			     !strcmp(counter, "tasks.ended")      ? d->ended :
-			     !strcmp(counter, "tasks.thread_cpu") ? d->thread :
-								    d->cpu;
+	const double *rate = !strcmp(counter, "tasks.read")  ? d->bytes :
+			     !strcmp(counter, "tasks.ended") ? d->ended :
+							       d->cpu;
 
-	if (row < d->came || (d->gone && row > d->gone) || !d->tid != !!strcmp(counter, "tasks.thread_cpu"))
+	if (row < d->came || (d->gone && row > d->gone))
 		return (struct reading){ 0, PM_REASON_GONE };
 	if (!strcmp(counter, "tasks.rss"))
 		return (struct reading){ (uint64_t)d->rss[row > w->from && row <= w->to], 0 };
@@ -50,8 +49,7 @@ static void record(struct world *w, char path[64])
 	static const struct {
 		const char *name, *unit;
 	} counters[] = { { "tasks.user", "s" },   { "tasks.system", "s" }, { "tasks.read", "By" },
-			 { "tasks.write", "By" }, { "tasks.ended", "1" },  { "tasks.thread_cpu", "s" },
-			 { "tasks.rss", "By" } };
+			 { "tasks.write", "By" }, { "tasks.ended", "1" },  { "tasks.rss", "By" } };
 	enum { COUNTERS = sizeof(counters) / sizeof(*counters) };
 	struct builder b;
 	uint32_t counter[COUNTERS], who[32];
@@ -74,11 +72,9 @@ static void record(struct world *w, char path[64])
 		const struct {
 			uint32_t key;
 			uint64_t v;
-		} numbers[] = { { PM_INSTANCE_PID, d->pid },
-				{ PM_INSTANCE_TID, d->tid },
-				{ PM_INSTANCE_PARENT, d->parent } };
+		} numbers[] = { { PM_INSTANCE_PID, d->pid }, { PM_INSTANCE_PARENT, d->parent } };
 
-		for (int n = 0; n < 3; n++)
+		for (int n = 0; n < 2; n++)
 			if (numbers[n].v)
 				assert_int_equal(pm_map_set(&i.attrs, numbers[n].key, pm_u64(numbers[n].v)), 0);
 		assert_int_equal(pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(d->comm)), 0);
@@ -128,7 +124,7 @@ static void forget(struct incident *i)
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-6)
 
-/* Processes of one name, those that ended, threads; and who comes in the middle, which begins at 0. */
+/* Processes of one name, those that ended; and who comes in the middle, which begins at 0. */
 static void test_kinds(void **state)
 {
 	static const struct doer doer[] = {
@@ -138,11 +134,7 @@ static void test_kinds(void **state)
 		/* One that ended, of a name that lives: naming it once is enough. */
 		{ .pid = 0, .comm = "twin", .parent = 1, .cpu = { 0, 30 } },
 		{ .pid = 3, .comm = "server", .cpu = { 0, 60 } },
-		{ .pid = 3, .tid = 31, .comm = "worker", .parent_comm = "server", .thread = { 0, 50 } },
-		{ .pid = 3, .tid = 32, .comm = "other", .parent_comm = "server", .thread = { 0, 10 } },
 		{ .pid = 4, .comm = "shared", .cpu = { 0, 50 } },
-		{ .pid = 4, .tid = 41, .comm = "most", .thread = { 0, 40 } },
-		{ .tid = 51, .comm = "nobody's", .thread = { 0, 90 } },
 		{ .pid = 6, .comm = "comes", .came = 32, .cpu = { 0, 45 } },
 	};
 	struct incident i = { .kind = INCIDENT_STRETCH, .from_s = 30, .to_s = 34 };
@@ -150,14 +142,11 @@ static void test_kinds(void **state)
 
 	(void)state;
 	look(&i, 1, doer, sizeof(doer) / sizeof(*doer), &names);
-	assert_string_equal(buf_str(&names),
-			    "twin (several)\n12 short-lived cc1 of make (pid 99)\n"
-			    "server (pid 3, thread worker, tid 31)\nshared (pid 4)\ncomes (pid 6)\n");
+	assert_string_equal(buf_str(&names), "twin (several)\n12 short-lived cc1 of make (pid 99)\n"
+					     "server (pid 3)\nshared (pid 4)\ncomes (pid 6)\n");
 	NEAR(i.task[0].cpu, 3.2);
 	assert_int_equal(i.task[0].pid, 0);
-	assert_int_equal(i.task[2].tid, 31);
 	NEAR(i.task[2].cpu, 2.4);
-	assert_int_equal(i.task[3].tid, 0);
 	NEAR(i.task[4].cpu, 0.9);
 	forget(&i);
 	buf_release(&names);
