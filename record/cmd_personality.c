@@ -50,7 +50,6 @@ struct asked {
 	const struct personality *who;
 	struct list record, report;
 	const char *given[MAX_WORDS]; /* by word, one more than there are: its argument or ""; NULL: not given */
-	bool records;                 /* perf stat record */
 	char **command;
 };
 
@@ -587,7 +586,7 @@ static void end_by(int signo)
 	kill(getpid(), signo);
 }
 
-static int judge(const struct asked *a, const struct joined *j, int code, int read, int kept)
+static int judge(const struct asked *a, const struct joined *j, int code, int read)
 {
 	bool perf = a->who->perf, waited = !perf && *a->command && j->signal == SIGQUIT;
 
@@ -608,47 +607,38 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 		return WIFEXITED(j->status) ? WEXITSTATUS(j->status) : (perf ? 128 : 0) + WTERMSIG(j->status);
 	if ((code == EXIT_OWN && !j->unwanted) || j->refused)
 		return 1;
-	return WEXITSTATUS(read) == 2 || WEXITSTATUS(read) == EXIT_OWN || kept ? 1 : 0;
+	return WEXITSTATUS(read) == 2 || WEXITSTATUS(read) == EXIT_OWN ? 1 : 0;
 }
 
 static int run(struct asked *a)
 {
-	const char *keep = given(a, "keep");
-	int through[2] = { -1, -1 }, on[2] = { -1, -1 }, read_status, kept, code;
-	struct joined j = { 0 };
-	pid_t reader = 0, keeper = 0;
+	bool reads = !a->who->perf || !given(a, "quiet"), keeps = given(a, "keep");
+	struct joined j = {
+		.says = a->who->perf, .turbostat = !a->who->perf, .brief = a->who->perf && !keeps, .keeps = keeps
+	};
+	int through[2] = { -1, -1 }, status, code;
+	pid_t reader = 0;
 
-	if (pipe2(through, O_CLOEXEC) || (keep && pipe2(on, O_CLOEXEC))) {
+	if (reads ? pipe2(through, O_CLOEXEC) : (through[1] = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0) {
 		perror(a->who->name);
 		return 1;
 	}
 	/* Start the reader first: it gets ready while the recorder examines the machine. */
-	if (!a->who->perf || !given(a, "quiet"))
-		reader = personality_start_reader(a->report.word, keep ? on[0] : through[0],
-						  !a->who->perf && *a->command);
-	if (keep)
-		keeper = personality_start_keeper(a->who->name, keep, through, reader ? on[1] : -1);
-	close(through[0]);
-	if (keep) {
-		close(on[0]);
-		close(on[1]);
-	}
-	if (reader < 0 || keeper < 0) {
+	if (reads)
+		reader = command_start_reader(a->report.word, through[0], !a->who->perf && *a->command);
+	fd_close(&through[0]);
+	if (reader < 0) {
 		perror(a->who->name);
 		return 1;
 	}
 	j.fd = through[1];
-	j.says = a->who->perf;
-	j.turbostat = !a->who->perf;
-	j.brief = a->who->perf && !keep;
 	code = record_joined((int)a->record.n, a->record.word, &j);
 	/* There is nothing to report. */
-	if ((j.none || j.usage) && reader > 0)
+	if ((j.none || j.usage) && reader)
 		kill(reader, SIGKILL);
 	close(through[1]);
-	kept = wait_for(keeper);
-	read_status = wait_for(reader);
-	return judge(a, &j, code, read_status, kept);
+	status = wait_for(reader);
+	return judge(a, &j, code, status);
 }
 
 /* ---- the command line ---- */
@@ -710,7 +700,6 @@ static int parse_record(struct asked *a, int argc, char **argv)
 	forget(a, "output");
 	if (parse(a, argc - (int)(a->command - argv), a->command))
 		return -EINVAL;
-	a->records = true;
 	recording = given(a, "output");
 	a->given[find_word(a, "output")] = text;
 	if (recording || !given(a, "keep"))
@@ -720,8 +709,13 @@ static int parse_record(struct asked *a, int argc, char **argv)
 
 static void add_output(struct asked *a)
 {
-	const char *out = given(a, a->who->perf ? "output" : "out"), *fd = given(a, "log-fd");
+	const char *out = given(a, a->who->perf ? "output" : "out"), *fd = given(a, "log-fd"),
+		   *keep = given(a, "keep");
 
+	if (keep) {
+		add_words(&a->record, "--overwrite -o", NULL);
+		add_word(&a->record, keep);
+	}
 	/* In perf, "-" is standard error. */
 	if (out && a->who->perf && !strcmp(out, "-"))
 		out = NULL;

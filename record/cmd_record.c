@@ -1335,7 +1335,7 @@ static int failed_to_write(struct recorder *r)
 		r->joined->unwanted = true;
 	else
 		code = command_failed(&r->error);
-	return r->options->run.command ? 0 : code;
+	return r->options->run.command && !r->joined ? 0 : code;
 }
 
 static void writing_failed(struct recorder *r)
@@ -1822,6 +1822,7 @@ int record_joined(int argc, char **argv, struct joined *j)
 	r.joined = j;
 	if (j) {
 		r.cmdline.options.output.fd = j->fd;
+		r.cmdline.options.output.keeps = j->keeps;
 		r.cmdline.options.perf.as_perf = j->says;
 		r.cmdline.options.perf.turbostat = j->turbostat;
 		r.cmdline.options.perf.brief = j->brief;

@@ -53,7 +53,8 @@ int command_exec_pmrep(const char *found, char *const *args, struct error *e);
 
 /* Arguments and results of a recording that pmrep reads while pmrec writes it. */
 struct joined {
-	int fd;         /* where the recording goes, instead of -o */
+	int fd;         /* of the reader: where the recording goes, instead of -o */
+	bool keeps;     /* or beside -o */
 	bool says;      /* prints when events are disabled and enabled, and how a command ended, as perf does */
 	bool brief;     /* nobody keeps the recording: of the machine it has what pmrep stat prints */
 	bool turbostat; /* its events are not shown as counters, and perf stands in for registers that are shut */
@@ -72,6 +73,4 @@ struct joined {
 int record_joined(int argc, char **argv, struct joined *j);
 
 /* For those: pmrep, which reads from that descriptor. As fork(). */
-pid_t personality_start_reader(char *const *argv, int from, bool to_stderr);
-/* --keep: copies from[0] to a file, and to the descriptor `to` unless that is -1. As fork(). */
-pid_t personality_start_keeper(const char *who, const char *path, const int from[2], int to);
+pid_t command_start_reader(char *const *argv, int from, bool to_stderr);

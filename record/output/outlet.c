@@ -132,7 +132,7 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 		err = open_default(out, o, e);
 	} else if (!strcmp(out->path, "-")) {
 		/* A descriptor of its own: number 1 may be handed to others. */
-		out->fd = fcntl(o->output.fd ? o->output.fd : STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		out->fd = fcntl(o->output.fd && !o->output.keeps ? o->output.fd : STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		if (out->fd < 0)
 			err = error_sys(e, errno, "stdout");
 	} else {
@@ -140,6 +140,8 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	}
 	if (err)
 		return err;
+	if (o->output.keeps && (out->copy = fcntl(o->output.fd, F_DUPFD_CLOEXEC, 3)) < 0)
+		return error_sys(e, errno, "the reader's pipe");
 	if (isatty(out->fd))
 		return error_set(e, ENOTTY,
 				 "a recording is binary and is not written to a terminal; use -o FILE, or pipe it: "
@@ -147,7 +149,7 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	if (fstat(out->fd, &st))
 		return error_sys(e, errno, "'%s'", out->path);
 	out->regular = S_ISREG(st.st_mode);
-	out->live = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+	out->live = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || o->output.keeps;
 	return out->regular ? take_file(out, o, &st, e) : 0;
 }
 
@@ -196,6 +198,8 @@ int output_close(struct output *out, struct error *e)
 		if (close(out->fd))
 			err = error_sys(e, errno, "'%s'", out->path);
 	}
+	if (out->copy > 0)
+		close(out->copy);
 	free(out->path);
 	*out = (struct output){ .fd = -1 };
 	return err;
@@ -533,34 +537,49 @@ static bool sync_is_due(const struct output *out)
 	return out->sync_ns && out->regular && clocks_monotonic() - out->synced_ns + early >= out->sync_ns;
 }
 
-int outlet_write(void *ctx, const void *data, size_t len)
+/* Writes them all, or says how many are left. 0 or -errno. */
+static int put(int fd, const uint8_t *at, size_t *left)
 {
-	struct output *out = ctx;
-	const uint8_t *at = data;
-	size_t left = len;
-
-	if (!len)
-		return out->regular ? make_last(out) : 0;
-	while (left) {
-		ssize_t n = write(out->fd, at, left);
-		struct pollfd p = { .fd = out->fd, .events = POLLOUT };
+	while (*left) {
+		ssize_t n = write(fd, at, *left);
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
 		int err = errno;
 
 		if (n >= 0) {
 			at += n;
-			left -= (size_t)n;
+			*left -= (size_t)n;
 		} else if (err == EAGAIN) {
 			poll(&p, 1, -1); /* someone made the pipe non-blocking */
 		} else if (err != EINTR) {
-			off_t end = lseek(out->fd, 0, SEEK_CUR);
-
-			/* Half a frame is useless; without it the file ends between two frames. */
-			if (out->regular && left < len && end >= (off_t)(len - left) &&
-			    !ftruncate(out->fd, end - (off_t)(len - left)))
-				lseek(out->fd, end - (off_t)(len - left), SEEK_SET);
 			return -err;
 		}
 	}
+	return 0;
+}
+
+int outlet_write(void *ctx, const void *data, size_t len)
+{
+	struct output *out = ctx;
+	size_t left = len;
+	int err;
+
+	if (!len)
+		return out->regular ? make_last(out) : 0;
+	err = put(out->fd, data, &left);
+	if (err) {
+		off_t begin = lseek(out->fd, 0, SEEK_CUR) - (off_t)(len - left);
+
+		/* Half a frame is useless; without it the file ends between two frames. */
+		if (out->regular && left < len && begin >= 0 && !ftruncate(out->fd, begin))
+			lseek(out->fd, begin, SEEK_SET);
+		return err;
+	}
 	out->bytes += len;
+	left = len;
+	/* Whoever reads it may leave. */
+	if (out->copy > 0 && put(out->copy, data, &left)) {
+		close(out->copy);
+		out->copy = 0;
+	}
 	return sync_is_due(out) ? make_last(out) : 0;
 }

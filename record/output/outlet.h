@@ -69,6 +69,7 @@ int outlet_write(void *output, const void *data, size_t len);
 struct output {
 	char *path; /* owned; "-" for stdout */
 	int fd;
+	int copy;                    /* gets each frame after it; 0: none */
 	bool regular;                /* can be truncated after a failed write */
 	bool live;                   /* a pipe or a socket, which may have a live reader */
 	bool created;                /* created by us: removed if empty */

@@ -72,7 +72,8 @@ struct sample_options {
 /* The file, or files. */
 struct output_options {
 	char *output;          /* -o */
-	int fd;                /* what "-" is, for a reader that stands in for perf or turbostat; 0: stdout */
+	int fd;                /* of a reader that stands in for perf or turbostat; 0: there is none */
+	bool keeps;            /* the output is another, and the reader gets a copy */
 	char **labels;         /* KEY=VALUE, NULL-terminated */
 	uint64_t rotate_bytes; /* --rotate: size of a file; 0 = no limit */
 	uint64_t rotate_ns;    /* --rotate: time of a file; 0 = no limit */

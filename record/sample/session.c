@@ -378,7 +378,7 @@ int session_open(struct session *s, struct error *e)
 	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
 	if (plan_rotates(s->options))
 		config.rotation = &s->rotation;
-	config.waits_for_room = session_output(s)->regular;
+	config.waits_for_room = session_output(s)->regular && !s->options->output.fd;
 	/* Everything is open; what comes later is opened by the opener. */
 	privileges_confine();
 	if (s->options->sample.realtime && (err = realtime_allow(s->options->sample.realtime)))

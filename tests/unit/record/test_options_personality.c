@@ -11,15 +11,15 @@
 
 /* ---- who would record and report ---- */
 
-enum { SAYS = 1, TURBOSTAT = 2, BRIEF = 4 };
+enum { SAYS = 1, TURBOSTAT = 2, BRIEF = 4, KEEPS = 8 };
 
 /* What a process that asked has found: it ends with the words that it made. */
 static struct {
-	char recorder[4096], reporter[4096], kept[64], said[65536];
+	char recorder[4096], reporter[4096], said[65536];
 	int mode;
 } * found;
-static struct joined answer;                      /* of the recorder */
-static int answer_code, reader_ends, keeper_ends; /* statuses; below 0: by that signal */
+static struct joined answer;         /* of the recorder */
+static int answer_code, reader_ends; /* status; below 0: by that signal */
 
 static void join(char *out, size_t size, char *const *word)
 {
@@ -35,7 +35,8 @@ int record_joined(int argc, char **argv, struct joined *j)
 	if (argv[argc])
 		abort();
 	join(found->recorder, sizeof(found->recorder), argv);
-	found->mode = (j->says ? SAYS : 0) | (j->turbostat ? TURBOSTAT : 0) | (j->brief ? BRIEF : 0);
+	found->mode = (j->says ? SAYS : 0) | (j->turbostat ? TURBOSTAT : 0) | (j->brief ? BRIEF : 0) |
+		      (j->keeps ? KEEPS : 0);
 	*j = answer;
 	j->fd = asked.fd;
 	return answer_code;
@@ -54,7 +55,7 @@ static pid_t ends(int how)
 	return pid;
 }
 
-pid_t personality_start_reader(char *const *argv, int from, bool to_stderr)
+pid_t command_start_reader(char *const *argv, int from, bool to_stderr)
 {
 	if (fcntl(from, F_GETFD) < 0)
 		abort();
@@ -62,18 +63,10 @@ pid_t personality_start_reader(char *const *argv, int from, bool to_stderr)
 	return ends(reader_ends);
 }
 
-pid_t personality_start_keeper(const char *who, const char *path, const int from[2], int to)
+int command_exec_pmrep(const char *there, char *const *argv, struct error *e)
 {
-	snprintf(found->kept, sizeof(found->kept), "%.32s%s", path, to < 0 ? " alone" : "");
-	return ends(keeper_ends);
-}
-
-int cmd_report(int argc, char **argv)
-{
-	if (argv[argc])
-		abort();
 	join(found->reporter, sizeof(found->reporter), argv);
-	return 77;
+	return error_set(e, ENOENT, "nobody reports");
 }
 
 /* ---- asking ---- */
@@ -168,6 +161,12 @@ static void words_are_translated(void **state)
 		assert_string_equal(found->reporter, turbo[i].report);
 		assert_int_equal(found->mode, TURBOSTAT);
 	}
+	assert_int_equal(ask(cmd_perfstat, "--keep=/dev/null true"), 0);
+	assert_string_equal(found->recorder, PERF " --overwrite -o /dev/null -- true");
+	assert_int_equal(found->mode, SAYS | KEEPS);
+	assert_int_equal(ask(cmd_turbostat, "--keep=/dev/null"), 0);
+	assert_string_equal(found->recorder, TURBO " --overwrite -o /dev/null");
+	assert_int_equal(found->mode, TURBOSTAT | KEEPS);
 }
 
 /* Nothing runs: 129 (turbostat: 1) for wrong usage, else 1. */

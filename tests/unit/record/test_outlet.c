@@ -294,8 +294,34 @@ static void a_program_that_ends_at_once_leaves_no_process(void **state)
 	close(end[0]);
 }
 
-UNIT_TESTS(cmocka_unit_test(frames_come_in_order_to_their_files), cmocka_unit_test(who_finds_no_room_waits),
-	   cmocka_unit_test(a_stalled_sink_is_tried_again), cmocka_unit_test(after_a_failure_nothing_is_written),
+/* --keep of perfstat and turbostat: the file goes on when nobody reads the copy. */
+static void a_copy_ends_nothing(void **state)
+{
+	int to[2], copy[2];
+	struct output out = { 0 };
+	char got[8];
+
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(to), 0);
+	assert_int_equal(pipe(copy), 0);
+	out.fd = to[1];
+	out.copy = copy[1];
+	assert_int_equal(outlet_write(&out, "one", 3), 0);
+	assert_int_equal(read(copy[0], got, sizeof(got)), 3);
+	assert_memory_equal(got, "one", 3);
+	close(copy[0]);
+	assert_int_equal(outlet_write(&out, "two", 3), 0);
+	assert_int_equal(out.copy, 0);
+	assert_int_equal(read(to[0], got, sizeof(got)), 6);
+	assert_memory_equal(got, "onetwo", 6);
+	assert_int_equal(out.bytes, 6);
+	close(to[0]);
+	close(to[1]);
+}
+
+UNIT_TESTS(cmocka_unit_test(a_copy_ends_nothing), cmocka_unit_test(frames_come_in_order_to_their_files),
+	   cmocka_unit_test(who_finds_no_room_waits), cmocka_unit_test(a_stalled_sink_is_tried_again),
+	   cmocka_unit_test(after_a_failure_nothing_is_written),
 	   cmocka_unit_test(what_waits_is_not_written_after_the_end),
 	   cmocka_unit_test(nobody_waits_for_ever_at_the_end),
 	   cmocka_unit_test(a_program_that_ends_at_once_leaves_no_process))
