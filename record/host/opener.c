@@ -275,16 +275,13 @@ static int serve_bpf(const struct server *s, struct opener_request *r, size_t le
 }
 
 /* Threads of the recorder, and of nobody else. */
-static int serve_hurry(const struct server *s, pid_t tid, int realtime)
+static int serve_hurry(const struct server *s, pid_t tid)
 {
-	const struct sched_param param = { .sched_priority = realtime };
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)s->client, (int)tid);
 	if (tid <= 0 || access(path, F_OK))
 		return -ESRCH;
-	if (realtime)
-		return sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) ? -errno : 0;
 	return setpriority(PRIO_PROCESS, (id_t)tid, -20) ? -errno : 0;
 }
 
@@ -312,7 +309,7 @@ static void serve(const struct server *s, struct opener_request *r, size_t len, 
 		r->result = serve_bpf(s, r, len, fds, &opens);
 		break;
 	case OPENER_HURRY:
-		r->result = serve_hurry(s, r->tid, r->realtime);
+		r->result = serve_hurry(s, r->tid);
 		opens = false;
 		break;
 	case OPENER_EXITS:
@@ -337,7 +334,7 @@ static const struct sandbox_call calls[] = {
 	/* clang-format off */
 	{ SYS_recvmsg }, { SYS_sendmsg }, { SYS_openat }, { SYS_close }, { SYS_read }, { SYS_fstat }, { SYS_newfstatat },
 	{ SYS_statx }, { SYS_fstatfs }, { SYS_faccessat }, { SYS_faccessat2 }, { SYS_perf_event_open }, { SYS_bpf },
-	{ SYS_sched_setscheduler }, { SYS_setpriority },
+	{ SYS_setpriority },
 	/* taskstats */
 	{ SYS_socket, 0, ~0u, AF_NETLINK }, { SYS_setsockopt }, { SYS_bind }, { SYS_connect }, { SYS_sendto }, { SYS_recvfrom },
 	{ SYS_fcntl, 1, ~0u, F_SETFL },
@@ -533,9 +530,9 @@ int opener_io(pid_t pid, uint64_t bytes[static 2])
 	return err;
 }
 
-int opener_hurry(pid_t tid, unsigned realtime)
+int opener_hurry(pid_t tid)
 {
-	struct opener_request r = { .what = OPENER_HURRY, .tid = tid, .realtime = (int32_t)realtime };
+	struct opener_request r = { .what = OPENER_HURRY, .tid = tid };
 
 	return ask(&r);
 }

@@ -63,9 +63,8 @@ int opener_bpf(int command, const void *attr, size_t attr_size, const struct ope
 int opener_exits(void);
 /* What a process has read from and written to storage. 0 or -errno. */
 int opener_io(pid_t pid, uint64_t bytes[static 2]);
-/* Raises a thread of this process above other ordinary work, or with a priority of SCHED_FIFO (1 to 99) above all of
- * it. 0 or -errno. */
-int opener_hurry(pid_t tid, unsigned realtime);
+/* Raises a thread of this process above other ordinary work. 0 or -errno. */
+int opener_hurry(pid_t tid);
 
 enum opener_what { OPENER_OPEN, OPENER_PERF, OPENER_BPF, OPENER_HURRY, OPENER_EXITS, OPENER_IO };
 
@@ -92,9 +91,7 @@ struct opener_request {
 			 * into the last ones stands for each. */
 			struct opener_baggage baggage;
 		} bpf;
-		struct {
-			int32_t tid, realtime;
-		};
+		int32_t tid;
 		struct {
 			int32_t pid;
 			uint64_t bytes[2]; /* of the answer: read, written */

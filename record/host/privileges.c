@@ -1,7 +1,6 @@
 #include "record/host/privileges.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
@@ -14,42 +13,6 @@
 #include "common/buf.h"
 #include "common/sandbox.h"
 #include "record/host/opener.h"
-
-/* How long a reader may run without sleeping: a thousand times what it needs. */
-#define BOUND_US 200000
-
-static void too_long(int signo)
-{
-	const struct sched_param none = { 0 };
-
-	sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
-}
-
-int realtime_allow(unsigned priority)
-{
-	struct sigaction act = { .sa_handler = too_long, .sa_flags = SA_RESTART };
-	struct rlimit bound;
-	int err = getrlimit(RLIMIT_RTTIME, &bound) ? -errno : 0;
-
-	if (!err && (bound.rlim_cur == RLIM_INFINITY || bound.rlim_cur > BOUND_US)) {
-		bound.rlim_cur = BOUND_US;
-		err = setrlimit(RLIMIT_RTTIME, &bound) ? -errno : 0;
-	}
-	if (!err && sigaction(SIGXCPU, &act, NULL))
-		err = -errno;
-	if (!err)
-		err = realtime_begin(priority);
-	too_long(0);
-	return err;
-}
-
-int realtime_begin(unsigned priority)
-{
-	const struct sched_param param = { .sched_priority = (int)priority };
-
-	/* Allowed by the caller's limit, or by the opener's right. */
-	return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) ? opener_hurry(gettid(), priority) : 0;
-}
 
 /* The system calls of the threads that sample, write and supervise. This program makes no others. */
 
@@ -75,7 +38,7 @@ static const struct sandbox_call allowed[] = {
 	{ SYS_tgkill }, { SYS_exit }, { SYS_exit_group }, { SYS_restart_syscall }, { SYS_membarrier },
 	{ SYS_nanosleep }, { SYS_clock_getres }, { SYS_gettimeofday }, { SYS_getrusage }, { SYS_times },
 	{ SYS_sysinfo }, { SYS_uname }, { SYS_getrandom }, { SYS_prlimit64 }, { SYS_getrlimit }, { SYS_setrlimit },
-	{ SYS_setpriority }, { SYS_getpriority }, { SYS_sched_setscheduler }, { SYS_sched_getscheduler },
+	{ SYS_setpriority }, { SYS_getpriority }, { SYS_sched_getscheduler },
 	{ SYS_sched_setparam }, { SYS_sched_getparam }, { SYS_sched_setattr }, { SYS_sched_getattr },
 	{ SYS_sched_get_priority_max }, { SYS_sched_get_priority_min }, { SYS_prctl }, { SYS_capget },
 	{ SYS_capset }, { SYS_getuid }, { SYS_geteuid }, { SYS_getgid }, { SYS_getegid },
@@ -246,6 +209,6 @@ bool privileges_tell(struct buf *out)
 
 void privileges_hurry(void)
 {
-	if (opener_hurry(gettid(), 0))
+	if (opener_hurry(gettid()))
 		setpriority(PRIO_PROCESS, 0, -20);
 }

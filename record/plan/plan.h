@@ -64,7 +64,6 @@ struct sample_options {
 	char *sources;        /* --sources */
 	uint64_t interval_ns; /* default 1 s */
 	uint64_t iterations;  /* -n: 0 = no end */
-	unsigned realtime;    /* --realtime: priority of readers, 1 to 99; 0: ordinary readers */
 	enum sampling sampling;
 	enum reader_threads threads;
 };

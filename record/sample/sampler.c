@@ -599,9 +599,6 @@ static void *reader_main(void *arg)
 	if (cpu != PM_NONE)
 		affinity_pin(cpu);
 	privileges_hurry();
-	/* It was checked before that this is permitted. */
-	if (s->config.realtime)
-		realtime_begin(s->config.realtime);
 	for (;;) {
 		while ((now = atomic_load(&s->command)) == seen)
 			futex_wait_until(&s->command, seen, 0);

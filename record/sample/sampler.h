@@ -16,7 +16,6 @@ struct sampler;
 struct sampler_config {
 	struct ring *ring;                 /* borrowed, with its readout */
 	const struct clock_source *clocks; /* NULL: those of the machine */
-	unsigned realtime;                 /* priority of the readers before all ordinary work; 0: none */
 };
 
 /* What readers met. */

@@ -285,9 +285,7 @@ static void retire_groups(struct pm_model *m, const struct readout *l)
 /* Readers, rings and where their values go, all made from the plan; the readers are parked. 0 or -errno. */
 static int session_start_threads(struct session *s, struct error *e)
 {
-	struct sampler_config config = { .ring = &s->ring,
-					 .clocks = s->clocks,
-					 .realtime = s->options->sample.realtime };
+	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks };
 	uint64_t sampled = 0;
 	int err;
 
@@ -381,9 +379,6 @@ int session_open(struct session *s, struct error *e)
 	config.waits_for_room = session_output(s)->regular && !s->options->output.fd;
 	/* Everything is open; what comes later is opened by the opener. */
 	privileges_confine();
-	if (s->options->sample.realtime && (err = realtime_allow(s->options->sample.realtime)))
-		return error_sys(e, -err, "--realtime=%u needs CAP_SYS_NICE, or ulimit -r %u",
-				 s->options->sample.realtime, s->options->sample.realtime);
 	tell_rights(s);
 	err = recording_new(&s->recording, &config, e);
 	if (err)

@@ -352,7 +352,7 @@ static void add_why_lost(struct report *p, uint64_t lost, double seconds)
 		buf_printf(&p->cell, "readers waited %.0f ms per second for a CPU", waited);
 		if (readers > 1)
 			buf_printf(&p->cell, ", all %llu together", (unsigned long long)readers);
-		buf_addstr(&p->cell, "; try --realtime, or fewer events");
+		buf_addstr(&p->cell, "; try a longer interval, or fewer events");
 	} else if (lost && (double)cost_of(p, "overrun_ns") >= half_ns) {
 		buf_addstr(&p->cell, "reading took longer than an interval; try a longer one, or fewer sources");
 	}

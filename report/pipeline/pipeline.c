@@ -568,7 +568,7 @@ static const struct {
 	{ PM_REASON_NOT_COUNTED, "its counters were never free: record fewer events, or stop what else counts" },
 	{ PM_REASON_NO_PERMISSION, "pmrec doctor says which rights are needed" },
 	{ PM_REASON_DROPPED, "record with a larger --buffer" },
-	{ PM_REASON_MISSED, "record with --realtime" },
+	{ PM_REASON_MISSED, "record at a longer interval" },
 	{ PM_REASON_ERRNO + 1, "pmrec doctor says which rights are needed" },
 	{ PM_REASON_ERRNO + 13, "pmrec doctor says which rights are needed" },
 	{ PM_REASON_ERRNO + 24, "raise ulimit -n before recording" },

@@ -2,7 +2,7 @@
 """What many CPUs cost a recorder, on emulated machines (--root) of 16 to 4,096 CPUs with four idle states each, and the files of
 /proc that have a line or a column a CPU.
 
-bench_cpus.py [--bin DIR] [--cpus N,N,...] [--rounds N] [--sources LIST] [--realtime]: start-up (CPU and wall time of a
+bench_cpus.py [--bin DIR] [--cpus N,N,...] [--rounds N] [--sources LIST]: start-up (CPU and wall time of a
 recording of two snapshots), how far apart the CPUs of one snapshot are read (as `pmrep info` has it: median and worst), CPU time of a
 snapshot beyond start-up, and memory. Medians of the rounds. The trees lie in /dev/shm where there is one, and are removed.
 """
@@ -70,7 +70,6 @@ def used(argv):
 
 def once(args, root, path):
     common = [args.bin + "/pmrec", "--quiet", "--overwrite", "--root=" + root, "--sources=" + args.sources, "-o", path]
-    common += ["--realtime"] * args.realtime
     start = used(common + ["-n", "1", "-i", "0.01"])
     whole = used(common + ["-n", str(TICKS), "-i", "0.2"])
     subprocess.check_call([args.bin + "/pmrep", "check", path], stdout=subprocess.DEVNULL)
@@ -86,7 +85,6 @@ def main():
     parser.add_argument("--cpus", default="16,64,256,1024,4096")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sources", default="cpuidle")
-    parser.add_argument("--realtime", action="store_true", help="readers before all other work: what a busy machine hides")
     args = parser.parse_args()
     print(f"{'CPUs':>5} {'start CPU ms':>12} {'wall ms':>8} {'skew ms':>8} {'worst':>7} {'ms a snapshot':>13} {'MiB':>6}")
     for n in map(int, args.cpus.split(",")):

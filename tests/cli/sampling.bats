@@ -122,22 +122,6 @@ keep_busy() {
 	grep -E "^ticks were lost +(the recorder did not run for |readers waited [0-9]{3,} ms per second)" info
 }
 
-@test "--realtime: readers have the priority, and nobody else has" {
-	chrt -f 10 true 2>/dev/null || skip "no right to real-time priorities"
-	"$bin/pmrec" -q --sources=stat -i 10ms --realtime=7 --timeout=1500 -o x.pmr 3>&- &
-	pid=$!
-	for _ in $(seq 50); do
-		ps -L -o cls=,rtprio=,comm= -p "$pid" >threads
-		! grep -q 'FF *7 pmrec/0' threads || break
-		sleep 0.02
-	done
-	grep 'FF *7 pmrec/0' threads
-	[ "$(grep -c FF threads)" = "$(grep -c 'pmrec/[0-9]' threads)" ]
-	wait "$pid"
-	run -125 "$bin/pmrec" -q --sources=stat --realtime=100 -n 1 -o y.pmr
-	[[ $output == *"priority"* ]]
-}
-
 @test "what recording cost is in the file, and info says it" {
 	"$bin/pmrec" -q --sources=stat,vmstat -i 5ms --timeout=500 -o x.pmr
 	"$bin/pmrep" info x.pmr | grep -E '^cost +[0-9.]+ % of a CPU, [0-9]+ wake-ups per second, waited [0-9.]+ ms per second'

@@ -449,7 +449,7 @@ def check_text(pmrep, path, r, said):
             why = "the recorder did not run for %s: it was stopped, or its cgroup was frozen, or the host took its CPU" % duration(get("late_ns"))
         elif lost > said["snapshots"] // 100 and waited >= 10 and 2 * get("reader_waited_ns") >= least:
             n = next((c["value"] for c in said["config"] if c["name"] == "pmrec.readers"), 1)
-            why = "readers waited %.0f ms per second for a CPU%s; try --realtime, or fewer events" % (
+            why = "readers waited %.0f ms per second for a CPU%s; try a longer interval, or fewer events" % (
                 waited, ", all %d together" % n if n > 1 else "")
         elif 2 * get("overrun_ns") >= least:
             why = "reading took longer than an interval; try a longer one, or fewer sources"

@@ -194,7 +194,7 @@ static bool refuses_all(void)
 
 	return !opener_runs() && !opener_lost() && opener_open("/proc/vmstat", O_RDONLY) == -EPERM &&
 	       opener_perf("", 0, 0, 0, -1, -1, 0) == -EPERM && opener_exits() == -EPERM &&
-	       opener_io(getpid(), bytes) == -EPERM && opener_hurry(gettid(), 0) == -EPERM;
+	       opener_io(getpid(), bytes) == -EPERM && opener_hurry(gettid()) == -EPERM;
 }
 
 static bool not_wanted(void)
@@ -720,27 +720,6 @@ static bool is_interruptible(void)
 	return ok && sigismember(&now, SIGINT) && sigismember(&now, SIGQUIT);
 }
 
-/* A reader of that priority that does not sleep becomes an ordinary thread; where none is permitted, none is. */
-static bool has_realtime(void)
-{
-	struct rlimit bound = { 0 };
-	int err = realtime_allow(1);
-
-	if (err == -EPERM)
-		return (sched_getscheduler(0) | SCHED_RESET_ON_FORK) == (SCHED_OTHER | SCHED_RESET_ON_FORK);
-	if (err || getrlimit(RLIMIT_RTTIME, &bound) || bound.rlim_cur != 200000 ||
-	    sched_getscheduler(0) != (SCHED_OTHER | SCHED_RESET_ON_FORK) || realtime_begin(1) ||
-	    sched_getscheduler(0) != (SCHED_FIFO | SCHED_RESET_ON_FORK))
-		return false;
-	raise(SIGXCPU);
-	if (sched_getscheduler(0) != (SCHED_OTHER | SCHED_RESET_ON_FORK))
-		return false;
-	/* A lower limit of the caller's stays. */
-	bound.rlim_cur = 1000;
-	return !setrlimit(RLIMIT_RTTIME, &bound) && !realtime_allow(1) && !getrlimit(RLIMIT_RTTIME, &bound) &&
-	       bound.rlim_cur == 1000 && realtime_begin(1000);
-}
-
 /* Whom the kernel tells nothing of tasks that end has nothing open for it. */
 static bool leaves_nothing_open(void)
 {
@@ -759,10 +738,9 @@ static void who_may_not_hear_of_ends_has_nothing_open(void **state)
 	apart(leaves_nothing_open);
 }
 
-static void readers_may_be_interrupted_and_may_not_hog(void **state)
+static void readers_may_be_interrupted(void **state)
 {
 	apart(is_interruptible);
-	apart(has_realtime);
 }
 
 UNIT_TESTS(TEST(permitted_is_what_the_kernel_says), TEST(rights_are_in_effect_while_wanted),
@@ -773,4 +751,4 @@ UNIT_TESTS(TEST(permitted_is_what_the_kernel_says), TEST(rights_are_in_effect_wh
 	   TEST(refusals_of_the_kernel_have_reasons), TEST(the_watchdog_is_on_or_not),
 	   TEST(as_many_files_as_may_be_are_opened), TEST(a_thread_goes_back_to_its_cpus),
 	   TEST(mounts_are_lines_of_four_words), TEST(code_that_is_not_called_again_is_given_back),
-	   TEST(readers_may_be_interrupted_and_may_not_hog), TEST(who_may_not_hear_of_ends_has_nothing_open))
+	   TEST(readers_may_be_interrupted), TEST(who_may_not_hear_of_ends_has_nothing_open))

@@ -160,11 +160,8 @@ static void others(void **state)
 		assert_int_equal(ask(&fds), -EINVAL);
 	}
 	/* Not a thread of the recorder. */
-	r = (struct opener_request){ .what = OPENER_HURRY, .tid = 1, .realtime = 1 };
+	r = (struct opener_request){ .what = OPENER_HURRY, .tid = 1 };
 	assert_int_equal(ask(NULL), -ESRCH);
-	/* One of it, with a priority that there is not. */
-	r = (struct opener_request){ .what = OPENER_HURRY, .tid = getpid(), .realtime = 1000 };
-	assert_int_equal(ask(NULL), -EINVAL);
 	/* A name for it in the file system would be the opener's, not the caller's. */
 	r = (struct opener_request){ .what = OPENER_BPF, .bpf = { .command = BPF_OBJ_PIN, .attr_size = 16 } };
 	assert_int_equal(ask(NULL), -EPERM);
@@ -299,7 +296,7 @@ static bool refuses_all(void)
 
 	return !opener_runs() && opener_fd() == -1 && opener_open("/proc/vmstat", O_RDONLY) == -EPERM &&
 	       opener_perf(&a, sizeof(a), 0, -1, -1, -1, 0) == -EPERM && opener_exits() == -EPERM &&
-	       opener_io(getpid(), bytes) == -EPERM && opener_hurry(gettid(), 0) == -EPERM &&
+	       opener_io(getpid(), bytes) == -EPERM && opener_hurry(gettid()) == -EPERM &&
 	       opener_bpf(BPF_MAP_CREATE, &a, 8, NULL) == -EPERM && !opener_lost();
 }
 
@@ -347,13 +344,10 @@ static int use_opener(void)
 		return 8;
 	if (!access("/proc/self/io", R_OK) && (opener_io(getpid(), bytes) || bytes[0] == 77 || bytes[1] == 77))
 		return 9;
-	if (opener_hurry(1, 0) != -ESRCH)
+	if (opener_hurry(1) != -ESRCH)
 		return 10;
-	if (!opener_hurry(gettid(), 0) && getpriority(PRIO_PROCESS, 0) != -20)
+	if (!opener_hurry(gettid()) && getpriority(PRIO_PROCESS, 0) != -20)
 		return 11;
-	if (!opener_hurry(gettid(), 3) && sched_getscheduler(0) != (SCHED_FIFO | SCHED_RESET_ON_FORK))
-		return 12;
-	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
 	pid = child_of_us();
 	if (opener_lost() || !pid)
 		return pid ? 13 : 0;

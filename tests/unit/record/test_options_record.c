@@ -218,7 +218,6 @@ static void cgroups_and_threads(void **state)
 		"pmrec -e cs -b 1 -G a",
 		"pmrec -b 1 --for-each-cgroup=a",
 		"pmrec -b 1 --bpf-counters",
-		"pmrec --bpf-counters -e cs -G a",
 		"pmrec --bpf-counters --per-thread",
 	};
 	struct parsed p;

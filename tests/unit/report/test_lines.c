@@ -138,7 +138,7 @@ static const struct {
 	  { ",cpu,0,0,,0,0,0,0,,,,l.n,1,1,ok,1\n", ",cpu,0,0,,0,0,0,1,,,,l.n,,1,no-permission,\n",
 	    ",cpu,0,0,,0,0,1,2,,,,l.n,,1,missed,\n",
 	    ": l.n of CPU 1: never read (no-permission), so sums with it are missing; pmrec doctor says which rights are needed\n",
-	    ": l.n of CPU 2: never read (missed), so sums with it are missing; record with --realtime\n" } },
+	    ": l.n of CPU 2: never read (missed), so sums with it are missing; record at a longer interval\n" } },
 	{ { NULL }, cmd_show, "--show=k.* --per-cpu", 0, 
 	  { "     UTC  Package  Node  Core  CPU   k.f    k.s  k.c\n14:13:21        -     -     -    -   nan  -1.00    -\n14:13:21        0     0     0    0  1.50  -1.00   20\n14:13:21        0     0     0    1   nan  -1.00    -\n" } },
 	{ { NULL }, cmd_show, "--show=k.c,k.t --per-cpu --format=json", 2, { "'k.t' has texts, no numbers; pmrep dump --counter prints them" } },
