@@ -45,10 +45,8 @@ static int operands(void *into, int n, char **operand, struct error *e)
 	if (b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
 		return error_set(e, EINVAL,
 				 "--no-redact excludes --map, --keep and --shift-time, which say how to redact");
-	if (b->options.map && b->copy.output &&
-	    (!strcmp(b->options.map, b->copy.output) ||
-	     outfile_is_among(b->options.map, (char *const *)&b->copy.output, 1)))
-		return error_set(e, EINVAL, "the map cannot be the output: it undoes the redaction");
+	if (cmd_copy_map(&b->copy, b->options.map, e))
+		return -e->number;
 	return cmd_copy_files(into, n, operand, e);
 }
 
@@ -75,17 +73,20 @@ static const struct options_spec spec = {
 
 /* One copy: how many snapshots it has, and how large it is. */
 struct attempt {
-	uint32_t every; /* one snapshot in so many; UINT32_MAX: the first and last of each segment */
-	bool as_it_is;  /* chunks are copied and not written anew */
-	int fd;         /* an unnamed file; -1: none */
+	/* One snapshot in so many; 0: all, in chunks that are copied as they are; ONLY_ENDS. */
+	uint32_t every;
+	int fd; /* an unnamed file; -1: none */
 	uint64_t bytes;
 	struct rewrite_result result;
 };
 
+#define ONLY_ENDS UINT32_MAX                /* of each segment */
+#define NO_FIT    ((uint64_t)ONLY_ENDS + 1) /* coarser than any attempt */
+
 /* What is lost besides redacted texts, in words; "" if nothing. */
 static void tell_lost(uint32_t every, struct buf *out)
 {
-	if (every == UINT32_MAX)
+	if (every == ONLY_ENDS)
 		buf_addstr(out, "only the first and last snapshot of each segment are kept");
 	else if (every > 1)
 		buf_printf(out, "one snapshot in %u is kept", every);
@@ -104,8 +105,8 @@ static int copy(const struct bundle_job *j, struct redact *redact, struct spool 
 {
 	struct rewrite_rules rules = {
 		.every = a->every,
-		.gather = !a->as_it_is,
-		.zstd_level = a->as_it_is                ? 0 :
+		.gather = a->every,
+		.zstd_level = !a->every                  ? 0 :
 			      j->max_size > SMALL_OUTPUT ? LEVEL_FAST :
 							   LEVEL_HARD,
 	};
@@ -136,69 +137,58 @@ static int copy(const struct bundle_job *j, struct redact *redact, struct spool 
 static uint32_t every_for(const struct bundle_job *j, uint32_t every, uint64_t bytes)
 {
 	double factor = pow((double)bytes / (MARGIN * (double)j->max_size), 1 / SHRINKS);
-	double want = ceil(every * factor - 1e-6);
+	double want = ceil((every ? every : 1) * factor - 1e-6);
 
 	return want < 1 ? 1 : want > EVERY_MOST ? EVERY_MOST : (uint32_t)want;
 }
 
-/* What to try after an attempt that is too large; false: nothing. `fits`: so many are known to fit; 0: none are. */
-static bool go_coarser(const struct bundle_job *j, struct attempt *a, uint32_t fits)
+/* What to try after an attempt, between what is known to be too large and what fits; 0: nothing. */
+static uint32_t next_every(const struct bundle_job *j, const struct attempt *a, uint32_t large, uint64_t fits)
 {
 	uint32_t every = every_for(j, a->every, a->bytes);
 
-	if (a->as_it_is && every <= 1) {
-		a->as_it_is = false;
-		return true;
-	}
-	a->as_it_is = false;
-	if (fits) {
-		every = every < fits - 1 ? every : fits - 1;
-		return every > a->every && (a->every = every);
-	}
-	if (a->every == UINT32_MAX)
-		return false;
-	if (a->every >= EVERY_MOST || a->every >= a->result.snapshots_in / 2) {
-		a->every = UINT32_MAX;
-		return true;
-	}
+	if (a->every == ONLY_ENDS || fits <= 1)
+		return 0;
+	if (a->bytes <= j->max_size && (double)a->bytes >= ENOUGH * (double)j->max_size)
+		return 0;
+	if (fits == NO_FIT && (a->every >= EVERY_MOST || a->every >= a->result.snapshots_in / 2))
+		return ONLY_ENDS;
 	/* What does not shrink with snapshots makes forecasts too low. */
-	a->every = every > 2 * a->every || a->every == 1 ? every : 2 * a->every;
-	a->every += every == 1;
-	return true;
+	if (fits == NO_FIT && a->every > 1 && every < 2 * a->every)
+		every = 2 * a->every;
+	every = every > large ? every : large + 1;
+	if (every >= fits && a->bytes > j->max_size)
+		every = (uint32_t)fits - 1;
+	return every > large && every < fits ? every : 0;
 }
 
-/* Copies until it fits, and once more if much more than that would fit. *best is what to hand over, whose descriptor
+/* Copies until it fits, and again if much more than that would fit. *best is what to hand over, whose descriptor
  * the caller closes. 0; -EFBIG with the smallest possible size in *e; or another -errno. */
 static int fit(const struct bundle_job *j, struct redact *redact, struct spool *in, struct attempt *best,
 	       struct error *e)
 {
 	double ratio = (double)in->bytes / (double)j->max_size;
-	/* gzip adds a byte in 6,000 to what cannot be compressed. */
-	struct attempt a = { .fd = -1, .every = 1, .as_it_is = ratio < 0.9998 || in->bytes < SMALL_INPUT };
-	uint32_t fits = 0, large = 0;
-	bool more = true;
+	struct attempt a = { .fd = -1, .every = ratio > 1.5 ? every_for(j, 1, in->bytes) : 1 };
+	uint64_t fits = NO_FIT;
+	uint32_t large = 0;
 	int err = 0;
 
-	if (!a.as_it_is && ratio > 1.5)
-		a.every = every_for(j, 1, in->bytes);
-	for (int finer = 0; more;) {
+	/* gzip adds a byte in 6,000 to what cannot be compressed. */
+	if (ratio < 0.9998 || in->bytes < SMALL_INPUT)
+		a.every = 0;
+	for (int left = FINER_MOST + 1; !(err = copy(j, redact, in, &a, e));) {
 		int fd = best->fd;
 
-		if ((err = copy(j, redact, in, &a, e)))
-			break;
-		finer += fits != 0;
 		if (a.bytes > j->max_size) {
 			large = a.every;
-			more = go_coarser(j, &a, fits) && finer < FINER_MOST;
-			continue;
+		} else {
+			fits = a.every;
+			*best = a;
+			a.fd = fd;
 		}
-		*best = a;
-		a.fd = fd;
-		fits = a.every;
-		a.every = every_for(j, fits, a.bytes);
-		a.every = a.every > large ? a.every : large + 1;
-		more = (double)a.bytes < ENOUGH * (double)j->max_size && fits <= EVERY_MOST && a.every < fits &&
-		       finer < FINER_MOST;
+		left -= fits != NO_FIT;
+		if (!left || !(a.every = next_every(j, &a, large, fits)))
+			break;
 	}
 	if (!err && best->fd < 0)
 		err = error_set(e, EFBIG,

@@ -1,6 +1,10 @@
 #include "report/cmd_copy.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/memory.h"
 
 int cmd_copy_files(void *into, int n, char **operand, struct error *e)
 {
@@ -14,6 +18,29 @@ int cmd_copy_files(void *into, int n, char **operand, struct error *e)
 	return c->output || c->names_itself ?
 		       0 :
 		       error_set(e, EINVAL, "no output given; -o FILE names it, -o - is stdout");
+}
+
+bool cmd_copy_is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Whoever gets the output must not get the map with it. */
+int cmd_copy_map(const struct cmd_copy *c, const char *map, struct error *e)
+{
+	const char *slash = map ? strrchr(map, '/') : NULL;
+	SCOPED(scoped_free) char *folder = NULL;
+
+	if (!map || !c->output)
+		return 0;
+	if (!strcmp(map, c->output) || outfile_is_among(map, (char *const *)&c->output, 1))
+		return error_set(e, EINVAL, "the map cannot be the output: it undoes the redaction");
+	folder = slash ? memory_format("%.*s", (int)(slash - map) + 1, map) : memory_text(".");
+	return cmd_copy_is_directory(c->output) && outfile_is_among(folder, (char *const *)&c->output, 1) ?
+		       error_set(e, EINVAL, "the map is among the outputs, and would be shared with them") :
+		       0;
 }
 
 int cmd_copy_open(const struct cmd_copy *c, unsigned flags, struct outfile *out, struct error *e)

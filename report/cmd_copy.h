@@ -30,6 +30,9 @@ struct cmd_copy {
  * the output are missing. */
 int cmd_copy_files(void *into, int n, char **operand, struct error *e);
 
+bool cmd_copy_is_directory(const char *path);
+/* Refuses a map of a redaction (NULL: none) that is the output, or among the outputs in a directory. */
+int cmd_copy_map(const struct cmd_copy *c, const char *map, struct error *e);
 /* Opens the output, which must not be an input. `flags`: OUTFILE_PRIVATE or 0. 0 or -errno with the text in *e. */
 int cmd_copy_open(const struct cmd_copy *c, unsigned flags, struct outfile *out, struct error *e);
 /* Prints damage of the inputs, and what this version cannot read. The exit status. */

@@ -27,8 +27,6 @@ static const char brief[] =
 	"  pmrep cut --sources=perf,msr --cpu=0-3 -o small.pmr host.pmr\n"
 	"  pmrep cut --every=10 -o coarse.pmr host.pmr\n";
 
-#define WORDS_MAX 64
-
 struct cut {
 	struct cmd_copy copy;
 	const char *sources;
@@ -40,10 +38,10 @@ struct cut {
 	struct rewrite_rules rules;
 	struct buf history;
 	struct names counters; /* whether they stay */
+	struct names found;    /* sources of the recording */
 	uint64_t counters_out, cpus_out;
 	bool backwards;  /* --until is before --since */
 	struct spool in; /* a copy of the input, if one is needed */
-	uint64_t named;  /* words of `sources` that name one, by index */
 };
 
 static int set_cpus(void *into, char *arg, struct error *e)
@@ -104,42 +102,19 @@ static bool source_stays(const char *list, const char *source)
 	return stays;
 }
 
-/* Marks the words of the list that name the source; at most this many are checked for being wrong. */
-static void note_words(struct cut *c, const char *source)
-{
-	unsigned i = 0;
-
-	for (const char *word = c->sources; *word && i < WORDS_MAX; i++) {
-		size_t n = strcspn(word, ",");
-
-		if (*word == '-' || (n == strlen(source) && !memcmp(word, source, n)))
-			c->named |= 1ull << i;
-		word += n + (word[n] == ',');
-	}
-}
-
-/* Whether a recorder has such a source, on this or another machine. */
-static bool is_source(const char *word, size_t len)
-{
-	char name[40];
-
-	snprintf(name, sizeof(name), "%.*s", (int)len, word);
-	return len < sizeof(name) &&
-	       (parse_is_among("perf msr pmt add", word, len) || catalog_source(name, &(size_t){ 0 }));
-}
-
-/* A word of --sources that matches nothing is a typing error. */
+/* A word of --sources that matches nothing is a typing error, unless other recordings have such a source. */
 static int check_words(const struct cut *c, struct error *e)
 {
-	unsigned i = 0;
+	char name[40];
+	size_t n;
 
-	for (const char *word = c->sources ? c->sources : ""; *word && i < WORDS_MAX; i++) {
-		size_t n = strcspn(word, ",");
-
-		if (n && !(c->named >> i & 1) && !is_source(word, n))
-			return error_set(e, ENOENT, "the recording has no source '%.*s'; pmrep list %s lists them",
-					 (int)(n < 40 ? n : 40), word, path_of(c));
-		word += n + (word[n] == ',');
+	for (const char *word = c->sources ? c->sources : ""; *word; word += n + (word[n] == ',')) {
+		n = strcspn(word, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)n, word);
+		if (n && *word != '-' && !names_get(&c->found, name, &(uint32_t){ 0 }) &&
+		    !parse_is_among("perf msr pmt add", word, n) && !catalog_source(name, &(size_t){ 0 }))
+			return error_set(e, ENOENT, "the recording has no source '%s'; pmrep list %s lists them",
+					 name, path_of(c));
 	}
 	return 0;
 }
@@ -149,8 +124,7 @@ static enum rewrite_fate counter_stays(void *ctx, struct pm_counter *c)
 	struct cut *cut = ctx;
 	bool stays = !cut->sources || source_stays(cut->sources, c->source);
 
-	if (cut->sources)
-		note_words(cut, c->source);
+	memory_done(names_set(&cut->found, c->source, 1));
 	for (size_t i = 0; cut->glob && stays && fnmatch(cut->glob[i], c->name, 0); i++)
 		stays = cut->glob[i + 1];
 	/* Recordings of a file have mostly the same. */
@@ -266,6 +240,7 @@ int cmd_cut(int argc, char **argv)
 	spool_close(&c.in);
 	free(c.glob);
 	names_release(&c.counters);
+	names_release(&c.found);
 	cpulist_release(&c.cpus);
 	buf_release(&c.history);
 	return r;

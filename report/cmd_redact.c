@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/memory.h"
@@ -39,32 +38,6 @@ static const struct options_spec spec = {
 	.operands_doc = "FILE...",
 	.brief = brief,
 };
-
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-/* Whoever gets the output must not get the map with it. */
-static int check_map(const struct redact_job *j, struct error *e)
-{
-	const char *slash = j->options.map ? strrchr(j->options.map, '/') : NULL;
-	struct stat map, out;
-	SCOPED(scoped_free) char *folder = NULL;
-	int r;
-
-	if (!j->options.map || !j->copy.output)
-		return 0;
-	if (!strcmp(j->options.map, j->copy.output) ||
-	    outfile_is_among(j->options.map, (char *const *)&j->copy.output, 1))
-		return error_set(e, EINVAL, "the map cannot be the output: it undoes the redaction");
-	folder = slash ? memory_format("%.*s", (int)(slash - j->options.map) + 1, j->options.map) : memory_text(".");
-	r = j->directory && !stat(folder, &map) && !stat(j->copy.output, &out) && map.st_dev == out.st_dev &&
-	    map.st_ino == out.st_ino;
-	return r ? error_set(e, EINVAL, "the map is among the outputs, and would be shared with them") : 0;
-}
 
 /* The path of the output for the current recording. A name that is taken gets a number. */
 static void name_output(const struct redact_job *j, struct buf *path)
@@ -141,12 +114,12 @@ static int run(void *input, const struct options_common *common)
 	struct error e = { 0 };
 	int err = 0;
 
-	j->directory = j->copy.output && is_directory(j->copy.output);
+	j->directory = j->copy.output && cmd_copy_is_directory(j->copy.output);
 	if (j->copy.files.n > 1 && j->copy.output && !j->directory)
 		err = error_set(&e, ENOTDIR, "'%s' is not a directory; several files need one as output",
 				j->copy.output);
 	if (!err)
-		err = check_map(j, &e);
+		err = cmd_copy_map(&j->copy, j->options.map, &e);
 	if (!err)
 		err = redact_new(&j->redact, &j->options, &e);
 	for (int i = 0; i < j->copy.files.n && !err; i++)
