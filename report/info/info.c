@@ -701,17 +701,6 @@ static void say_pmus(struct report *p)
 	}
 }
 
-/* "cpu 0-3"; nothing for the system. */
-static void add_places(struct buf *b, const struct pm_config *c)
-{
-	const char *kind = pm_kind_name(c->kind);
-
-	if (c->kind == PM_SYSTEM || !c->instances.n)
-		return;
-	buf_printf(b, "%s ", kind ? kind : "?");
-	cpulist_print(&c->instances, b);
-}
-
 static void say_config(struct report *p, bool all)
 {
 	if (!p->m->n_configs)
@@ -729,11 +718,7 @@ static void say_config(struct report *p, bool all)
 			buf_printf(&p->cell, "- (%s)", pm_reason_text(c->reason));
 		else
 			value_text(&c->value, &p->cell);
-		if (c->kind != PM_SYSTEM && c->instances.n) {
-			buf_addstr(&p->cell, "  (");
-			add_places(&p->cell, c);
-			buf_addch(&p->cell, ')');
-		}
+		decode_places(c, "  (", ")", &p->cell);
 		say_fact(p, c->name, buf_str(&p->cell), c->privacy);
 	}
 }
@@ -755,7 +740,7 @@ static void say_decoded(struct report *p, const char *title, struct decoded *d, 
 		cell[1] = value;
 	buf_clear(&p->cell);
 	if (d->config)
-		add_places(&p->cell, d->config);
+		decode_places(d->config, "", "", &p->cell);
 	cell[2] = buf_str(&p->cell);
 	cell[4 - n] = d->name;
 	say_row(p, cell + 4 - n, PM_PRIVACY_TECHNICAL);

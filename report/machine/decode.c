@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/cpulist.h"
 #include "common/memory.h"
+#include "common/names.h"
 #include "common/table.h"
 #include "report/machine/value_out.h"
 
@@ -51,30 +51,15 @@ static void decode_word(struct decoded *d, const char *name, const char *word)
 	buf_addstr(&d->text, word);
 }
 
-static bool is_adjective(const char *name)
-{
-	static const char *const words[] = { "locked",
-					     "valid",
-					     "enabled",
-					     "hot",
-					     "PROCHOT before",
-					     "critical",
-					     "power limited",
-					     "on ",
-					     "guaranteed changed",
-					     "turbo ratios",
-					     "TDP limits",
-					     "TCC offset" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strncmp(name, words[i], strlen(words[i])))
-			return true;
-	return false;
-}
-
 static void decode_flag(struct decoded *d, const char *name, bool set)
 {
-	begin_field(d, set ? "" : is_adjective(name) ? "not" : "no", NULL);
+	begin_field(d, set ? "" : "no", NULL);
+	buf_addstr(&d->text, name);
+}
+
+static void decode_state(struct decoded *d, const char *name, bool set)
+{
+	begin_field(d, set ? "" : "not", NULL);
 	buf_addstr(&d->text, name);
 }
 
@@ -82,7 +67,8 @@ static void decode_flag(struct decoded *d, const char *name, bool set)
 
 enum field_kind {
 	FIELD_NUMBER,
-	FIELD_FLAG,    /* set is true */
+	FIELD_FLAG,    /* set is true: "turbo", or "no turbo" */
+	FIELD_STATE,   /* likewise: "locked", or "not locked" */
 	FIELD_INVERSE, /* set is false: the bit switches off */
 	FIELD_HEX,
 	FIELD_RATIO,   /* x bus clock, MHz */
@@ -131,77 +117,74 @@ static unsigned bits(uint64_t v, unsigned hi, unsigned lo)
 
 /* ---- what is more than a field ---- */
 
-static const char *const active_cores[] = {
-	"1 core",   "2 cores",  "3 cores",  "4 cores",  "5 cores",  "6 cores",  "7 cores",  "8 cores",  "9 cores",
-	"10 cores", "11 cores", "12 cores", "13 cores", "14 cores", "15 cores", "16 cores", "17 cores", "18 cores",
-};
-
-static void turbo(const struct cpu_facts *f, uint64_t value, struct decoded *d, unsigned first, unsigned n)
-{
-	for (unsigned i = 0; i < n && i < 8; i++) {
-		unsigned ratio = bits(value, 8 * i + 7, 8 * i);
-
-		if (ratio && f->bclk_mhz > 0)
-			decode_add(d, active_cores[first + i], ratio * f->bclk_mhz, "MHz");
-		else if (ratio)
-			decode_add(d, active_cores[first + i], ratio, "x bus clock");
-	}
-}
-
 static bool has(const struct cpu_facts *f, enum cpu_flag flag)
 {
 	return f->id.known && (f->id.known->features->flags & flag);
 }
 
-static const char *const groups_of_cores[] = { "group 1", "group 2", "group 3", "group 4",
-					       "group 5", "group 6", "group 7", "group 8" };
+/* A number in each byte: of so many active cores, or of a group of cores. */
+static void each_byte(struct decoded *d, uint64_t value, bool groups, unsigned first, unsigned n, double one,
+		      const char *unit)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned v = bits(value, 8 * i + 7, 8 * i), k = first + i;
+		char name[16];
+
+		snprintf(name, sizeof(name), groups ? "group %u" : k > 1 ? "%u cores" : "%u core", k);
+		if (v)
+			decode_add(d, name, v * one, unit);
+	}
+}
+
+static void turbo(const struct cpu_facts *f, uint64_t value, struct decoded *d, bool groups, unsigned first,
+		  unsigned n)
+{
+	bool known = f->bclk_mhz > 0;
+
+	each_byte(d, value, groups, first, n, known ? f->bclk_mhz : 1, known ? "MHz" : "x bus clock");
+}
 
 /* Groups of cores whose sizes turbo_ratio_limit1 contains, on models that are known to have them. */
 static void turbo_first(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
-	if (has(f, CPU_KNL_TURBO)) {
-		/* The first group's ratio, then for each following group by how much it is slower and how many cores
-		 * it adds. */
-		unsigned ratio = bits(value, 15, 8), cores = bits(value, 7, 1);
+	/* The first group's ratio, then for each following group by how much it is slower and how many cores it
+	 * adds. */
+	unsigned ratio = bits(value, 15, 8), cores = bits(value, 7, 1);
+	char name[16];
 
-		for (unsigned i = 0; i < 7; i++) {
-			if (i) {
-				ratio -= bits(value, 8 * i + 15, 8 * i + 13);
-				cores += bits(value, 8 * i + 12, 8 * i + 8);
-			}
-			decode_put(d, groups_of_cores[i], "up to %u cores %g MHz", cores, ratio * f->bclk_mhz);
+	if (!has(f, CPU_KNL_TURBO)) {
+		turbo(f, value, d, has(f, CPU_TRL_COUNTS), 1, 8);
+		return;
+	}
+	for (unsigned i = 0; i < 7; i++) {
+		if (i) {
+			ratio -= bits(value, 8 * i + 15, 8 * i + 13);
+			cores += bits(value, 8 * i + 12, 8 * i + 8);
 		}
-		return;
+		snprintf(name, sizeof(name), "group %u", i + 1);
+		decode_put(d, name, "up to %u cores %g MHz", cores, ratio * f->bclk_mhz);
 	}
-	if (!has(f, CPU_TRL_COUNTS)) {
-		turbo(f, value, d, 0, 8);
-		return;
-	}
-	for (unsigned i = 0; i < 8; i++)
-		if (bits(value, 8 * i + 7, 8 * i))
-			decode_add(d, groups_of_cores[i], bits(value, 8 * i + 7, 8 * i) * f->bclk_mhz, "MHz");
 }
 
 static void turbo_second(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
-	if (!has(f, CPU_TRL_COUNTS)) {
-		turbo(f, value, d, 8, 8);
-		return;
-	}
-	for (unsigned i = 0; i < 8; i++)
-		if (bits(value, 8 * i + 7, 8 * i))
-			decode_add(d, groups_of_cores[i], bits(value, 8 * i + 7, 8 * i), "cores at most");
+	if (has(f, CPU_TRL_COUNTS))
+		each_byte(d, value, true, 1, 8, 1, "cores at most");
+	else
+		turbo(f, value, d, false, 9, 8);
 }
 
 static void turbo_third(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
-	turbo(f, value, d, 16, 2);
+	turbo(f, value, d, false, 17, 2);
 }
 
 static void turbo_atom(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
+	/* Six bits each, and also what is 0. */
 	for (unsigned i = 0; i < 4; i++)
-		decode_add(d, active_cores[i], bits(value, 8 * i + 5, 8 * i) * f->bclk_mhz, "MHz");
+		decode_add(d, (const char *const[]){ "1 core", "2 cores", "3 cores", "4 cores" }[i],
+			   bits(value, 8 * i + 5, 8 * i) * f->bclk_mhz, "MHz");
 }
 
 static void latency(const struct cpu_facts *f, uint64_t value, struct decoded *d)
@@ -209,7 +192,7 @@ static void latency(const struct cpu_facts *f, uint64_t value, struct decoded *d
 	static const double unit_ns[] = { 1, 32, 1024, 32768, 1048576, 33554432 };
 	unsigned unit = bits(value, 12, 10);
 
-	decode_flag(d, "valid", bits(value, 15, 15));
+	decode_state(d, "valid", bits(value, 15, 15));
 	if (unit < 6)
 		decode_add(d, "latency", bits(value, 9, 0) * unit_ns[unit], "ns");
 	else
@@ -341,6 +324,9 @@ static void decode_field(const struct cpu_facts *f, const struct reg_field *r, u
 	case FIELD_FLAG:
 		decode_flag(d, r->name, v);
 		return;
+	case FIELD_STATE:
+		decode_state(d, r->name, v);
+		return;
 	case FIELD_INVERSE:
 		decode_flag(d, r->name, !v);
 		return;
@@ -434,50 +420,27 @@ static void facts_of(const struct pm_model *m, const struct cpu_facts *all, cons
 		cpu_facts_find(m, package, own);
 }
 
-/* Readings of one register by value and place. 0: one says what the other says. */
-static int compare_readings(const struct pm_config *a, const struct pm_config *b)
-{
-	int order = array_order(a->value.u64, b->value.u64, a->kind, b->kind);
-
-	order = order ? order : array_order(a->instances.n, b->instances.n, 0, 0);
-	return order || !a->instances.n ?
-		       order :
-		       memcmp(a->instances.cpu, b->instances.cpu, a->instances.n * sizeof(*a->instances.cpu));
-}
-
-static int in_order(const void *left, const void *right)
-{
-	const struct pm_config *const *a = left, *const *b = right;
-	int order = compare_readings(*a, *b);
-
-	return order ? order : (*a > *b) - (*a < *b);
-}
-
 /* Decodes every reading of a register: at other places, and at the end of the recording if it changed. */
 static void decode_readings(const struct pm_model *m, const struct cpu_facts *f, const char *full, decode_take take,
 			    void *ctx)
 {
-	SCOPED(scoped_free) const struct pm_config **of = memory_new(m->n_configs, sizeof(*of));
-	SCOPED(scoped_free) bool *again = memory_new(m->n_configs, sizeof(*again));
-	size_t n = 0;
+	SCOPED(names_release) struct names seen = { 0 };
 
 	for (uint32_t i = 0; i < m->n_configs; i++) {
 		const struct pm_config *c = &m->config[i];
-
-		if (!strcmp(c->name, full) && !c->reason && c->value.kind == PM_VALUE_U64)
-			of[n++] = c;
-	}
-	if (n)
-		qsort(of, n, sizeof(*of), in_order);
-	for (size_t k = 1; k < n; k++)
-		again[of[k] - m->config] = !compare_readings(of[k], of[k - 1]);
-	for (uint32_t i = 0; i < m->n_configs; i++) {
-		const struct pm_config *c = &m->config[i];
+		SCOPED(buf_release) struct buf reading = BUF_INIT;
 		struct cpu_facts own;
 		struct decoded d;
+		uint32_t any;
 
-		if (again[i] || strcmp(c->name, full) || c->reason || c->value.kind != PM_VALUE_U64)
+		if (strcmp(c->name, full) || c->reason || c->value.kind != PM_VALUE_U64)
 			continue;
+		buf_printf(&reading, "%" PRIu64 " %d ", c->value.u64, c->kind);
+		cpulist_print(&c->instances, &reading);
+		memory_whole(&reading);
+		if (names_get(&seen, buf_str(&reading), &any))
+			continue;
+		memory_done(names_set(&seen, buf_str(&reading), 1));
 		facts_of(m, f, c, &own);
 		if (!decode_register(&own, full, c->value.u64, &d))
 			continue;
@@ -571,18 +534,20 @@ static void processor(const struct pm_model *m, const struct cpu_facts *f, struc
 		decode_word(d, "not known", "C-states, units and limits that differ by model");
 }
 
-static void clocks(const struct pm_model *m, const struct cpu_facts *f, struct decoded *d)
+static void clocks(const struct cpu_facts *f, struct decoded *d)
 {
-	if (f->bclk_mhz > 0)
-		decode_add(d, "bus clock", f->bclk_mhz, "MHz");
-	if (f->base_hz > 0)
-		decode_add(d, "base", f->base_hz / 1e6, "MHz");
-	if (f->max_efficiency_hz > 0)
-		decode_add(d, "max efficiency", f->max_efficiency_hz / 1e6, "MHz");
-	if (f->crystal_hz > 0)
-		decode_add(d, "crystal", f->crystal_hz / 1e6, "MHz");
-	if (f->tsc_hz > 0)
-		decode_add(d, "TSC", f->tsc_hz / 1e6, "MHz");
+	const struct {
+		const char *name;
+		double mhz;
+	} clock[] = { { "bus clock", f->bclk_mhz },
+		      { "base", f->base_hz / 1e6 },
+		      { "max efficiency", f->max_efficiency_hz / 1e6 },
+		      { "crystal", f->crystal_hz / 1e6 },
+		      { "TSC", f->tsc_hz / 1e6 } };
+
+	for (size_t i = 0; i < sizeof(clock) / sizeof(*clock); i++)
+		if (clock[i].mhz > 0)
+			decode_add(d, clock[i].name, clock[i].mhz, "MHz");
 }
 
 static void flags(const struct pm_model *m, uint32_t leaf, const char *name, decode_take take, void *ctx)
@@ -677,7 +642,7 @@ static void decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, de
 	if (f->id.vendor == CPU_AMD)
 		flags(m, 0x80000001, "cpuid.80000001", take, ctx);
 	flags(m, 0x80000007, "cpuid.80000007", take, ctx);
-	clocks(m, f, &c);
+	clocks(f, &c);
 	if (c.text.len)
 		give(&c, take, ctx);
 }
@@ -698,15 +663,15 @@ void decode_all(const struct pm_model *m, decode_take take, void *ctx)
 
 /* ---- for people ---- */
 
-static void where(const struct pm_config *c, struct buf *out)
+void decode_places(const struct pm_config *c, const char *before, const char *after, struct buf *out)
 {
-	const char *kind = c ? pm_kind_name(c->kind) : NULL;
+	const char *kind = pm_kind_name(c->kind);
 
-	if (!c || c->kind == PM_SYSTEM || !c->instances.n || !kind)
+	if (c->kind == PM_SYSTEM || !c->instances.n)
 		return;
-	buf_printf(out, " (%s ", kind);
+	buf_printf(out, "%s%s ", before, kind ? kind : "?");
 	cpulist_print(&c->instances, out);
-	buf_addch(out, ')');
+	buf_addstr(out, after);
 }
 
 static void text_line(void *ctx, struct decoded *d)
@@ -715,7 +680,8 @@ static void text_line(void *ctx, struct decoded *d)
 	SCOPED(buf_release) struct buf line = BUF_INIT;
 
 	buf_addstr(&line, d->name);
-	where(d->config, &line);
+	if (d->config)
+		decode_places(d->config, " (", ")", &line);
 	buf_addstr(&line, ": ");
 	if (!strncmp(d->name, "msr.", 4))
 		buf_printf(&line, "0x%08llx%s", (unsigned long long)d->value, d->text.len ? " " : "");

@@ -26,6 +26,8 @@ void decode_all(const struct pm_model *m, decode_take take, void *ctx);
 /* Likewise what the kernel said of frequencies, idle states and limits. */
 void decode_settings(const struct pm_model *m, decode_take take, void *ctx);
 
+/* Appends where a value that was read once is of: "cpu 0-3"; nothing for the system. */
+void decode_places(const struct pm_config *c, const char *before, const char *after, struct buf *out);
 /* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
 void decode_text(const struct pm_model *m, struct buf *out);
 /* What turbostat's text has before its table, in the lines of decode_text(): version, command line of the kernel,
