@@ -152,7 +152,7 @@ void pm_writer_free(struct pm_writer *w)
 	free(w);
 }
 
-/* Notes the first failure, with `what` failed. Returns the first one, -errno. */
+/* Notes the first failure, with `what` failed, after which nothing is written. Returns the first one, -errno. */
 static int writer_fail(struct pm_writer *w, int err, const char *what)
 {
 	if (!w->err) {
@@ -184,24 +184,20 @@ void pm_writer_break(struct pm_writer *w)
 
 /* Frames `payload` with w->meta and hands it to the sink; the checksum of the head goes to *crc. Notes it in the
  * index. */
-static int put_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len,
-		     const struct index_entry *entry, uint32_t *crc)
+static int put_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len, struct index_entry e,
+		     uint32_t *crc)
 {
-	struct index_entry e = *entry;
-	uint32_t head;
 	int err;
 
-	if (len > PM_MAX_PAYLOAD || w->meta.len > PM_MAX_META)
+	if (w->err || len > PM_MAX_PAYLOAD || w->meta.len > PM_MAX_META)
 		return writer_fail(w, -E2BIG, "frame");
 	buf_clear(&w->frame);
-	head = frame_add(&w->frame, type, w->sequence, w->config.model->recording_id, &w->meta, payload, len);
+	*crc = frame_add(&w->frame, type, w->sequence, w->config.model->recording_id, &w->meta, payload, len);
 	if (w->frame.err)
 		return writer_fail(w, w->frame.err, "frame");
 	err = w->config.sink(w->config.sink_ctx, w->frame.data, w->frame.len);
 	if (err)
 		return writer_fail(w, err, "write");
-	if (crc)
-		*crc = head;
 	e.type = (uint8_t)type;
 	e.offset = w->offset;
 	e.length = w->frame.len;
@@ -223,26 +219,25 @@ static void add_links(const struct pm_writer *w, struct cbor_fields *f)
 }
 
 /* Writes w->body as the payload of a frame, compressed if that helps. */
-static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool index)
+static void body_frame(struct pm_writer *w, unsigned type, bool repeated)
 {
-	struct index_entry entry = { .repeated = repeated };
 	const struct buf *payload = &w->body;
 	struct cbor_fields fields;
 	/* The first definitions are written once, before timing matters, so compress them better. */
 	bool begins = !w->stats.chunks && w->body.len <= BEGIN_BYTES;
 	int later = w->config.zstd_level > LATER_LEVEL ? w->config.zstd_level : LATER_LEVEL;
-	int err, level = begins ? BEGIN_LEVEL : later;
+	int err = w->body.err ? w->body.err : w->body.len > PM_MAX_BODY ? -E2BIG : 0;
+	uint32_t crc;
 
-	if (w->body.err)
-		return writer_fail(w, w->body.err, "definitions");
-	if (w->body.len > PM_MAX_BODY)
-		return writer_fail(w, -E2BIG, "definitions");
+	if (err)
+		writer_fail(w, err, "definitions");
 	buf_clear(&w->packed);
 	if (w->body.len > 32 && !w->config.loose) {
 		err = repeated ? pm_zstd_compress_known(w->copies, w->body.data, w->body.len, &w->packed) :
-				 pm_zstd_compress(w->zstd, w->body.data, w->body.len, level, &w->packed);
+				 pm_zstd_compress(w->zstd, w->body.data, w->body.len, begins ? BEGIN_LEVEL : later,
+						  &w->packed);
 		if (err)
-			return writer_fail(w, err, "zstd");
+			writer_fail(w, err, "zstd");
 		if (w->packed.len + 6 < w->body.len)
 			payload = &w->packed;
 	}
@@ -257,29 +252,26 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 		cbor_field(&fields, PM_META_REPEATED);
 		cbor_add_bool(&w->meta, true);
 	}
-	if (index)
+	if (type == PM_FRAME_INDEX)
 		add_links(w, &fields);
-	return put_frame(w, type, payload->data, payload->len, &entry, NULL);
+	put_frame(w, type, payload->data, payload->len, (struct index_entry){ .repeated = repeated }, &crc);
 }
 
-static int index_frame(struct pm_writer *w)
+static void index_frame(struct pm_writer *w)
 {
 	uint64_t at = w->offset;
-	int err;
 
 	buf_clear(&w->body);
 	index_encode(&w->index, &w->body);
-	err = body_frame(w, PM_FRAME_INDEX, false, true);
+	body_frame(w, PM_FRAME_INDEX, false);
 	w->index_offset = at;
-	return err;
 }
 
 /* Writes an index frame when enough chunks have come. */
-static int index_if_due(struct pm_writer *w)
+static void index_if_due(struct pm_writer *w)
 {
-	bool due = w->index.chunks >= INDEX_EVERY || w->index.n >= INDEX_FRAMES;
-
-	return due && !w->config.without_index ? index_frame(w) : 0;
+	if ((w->index.chunks >= INDEX_EVERY || w->index.n >= INDEX_FRAMES) && !w->config.without_index)
+		index_frame(w);
 }
 
 /* ---- groups ---- */
@@ -308,50 +300,48 @@ static struct writer_group *group_state(struct pm_writer *w, uint32_t id)
 	return own;
 }
 
-/* A new group continues another: it takes over what is known of the columns. 0 or -ENOMEM. */
-static int group_continues(struct pm_writer *w, const struct pm_group *g)
+/* A new group continues another: it takes over what is known of the columns. */
+static void group_continues(struct pm_writer *w, const struct pm_group *g)
 {
 	const struct pm_group *from = pm_model_group(w->config.model, g->continues);
 	struct writer_group *own, *old;
 
 	if (!from || from->slot >= w->groups_cap || w->group[from->slot].id != from->id ||
 	    w->group[from->slot].chain != w->chain || !w->chain)
-		return 0;
+		return;
 	own = group_state(w, g->id);
-	if (!own)
-		return writer_fail(w, -ENOMEM, "group");
 	old = &w->group[from->slot];
-	if (group_take_over(g, own->last, from, old->last, old->last_tick))
-		return writer_fail(w, -ENOMEM, "group");
+	if (!own || group_take_over(g, own->last, from, old->last, old->last_tick)) {
+		writer_fail(w, -ENOMEM, "group");
+		return;
+	}
 	own->last_tick = old->last_tick;
 	own->chain = old->chain;
-	return 0;
 }
 
 /* ---- definitions ---- */
 
 /* Writes the body unless it is one of `empty` bytes, which has nothing in it. */
-static int list_frame(struct pm_writer *w, unsigned type, bool repeated, size_t empty)
+static void list_frame(struct pm_writer *w, unsigned type, bool repeated, size_t empty)
 {
-	return w->body.err || w->body.len > empty ? body_frame(w, type, repeated, false) : 0;
+	if (w->body.err || w->body.len > empty)
+		body_frame(w, type, repeated);
 }
 
 /* Collects ids up to `last` that retired after they were written as living. What was defined with the first ones
  * already says so. */
-static int find_retired(struct pm_writer *w, const struct model_ids *ids, uint32_t done, uint32_t last, uint32_t **id,
-			struct retired *out)
+static struct retired find_retired(struct pm_writer *w, const struct model_ids *ids, uint32_t done, uint32_t last,
+				   uint32_t **id)
 {
 	uint32_t from = w->written.forgotten == w->config.model->index.forgotten ? done : ids->n_kept, n = 0;
 
-	*out = (struct retired){ 0 };
 	*id = malloc((ids->n_retired - from + 1) * sizeof(**id));
 	if (!*id)
-		return writer_fail(w, -ENOMEM, "definitions");
-	for (uint32_t i = from; i < ids->n_retired; i++)
+		writer_fail(w, -ENOMEM, "definitions");
+	for (uint32_t i = from; *id && i < ids->n_retired; i++)
 		if (ids->retired[i] <= last)
 			(*id)[n++] = ids->retired[i];
-	*out = (struct retired){ .id = *id, .n = n };
-	return 0;
+	return (struct retired){ .id = *id, .n = n };
 }
 
 static bool config_changed(const void *ctx, uint32_t index)
@@ -370,72 +360,72 @@ static bool config_scales(const void *ctx, uint32_t index)
 	return c->reason == PM_OK && c->privacy == PM_PRIVACY_TECHNICAL && c->value.kind <= PM_VALUE_BOOL;
 }
 
-static int configs(struct pm_writer *w, bool repeated)
+static void configs(struct pm_writer *w, bool repeated)
 {
 	const struct pm_model *m = w->config.model;
-	bool (*chosen)(const void *ctx, uint32_t index) = repeated ? config_scales : config_changed;
 	struct span all = { 0, m->n_configs };
-	int err = 0;
 
-	while (!err && all.from < all.to) {
+	while (!w->err && all.from < all.to) {
 		buf_clear(&w->body);
-		encode_config(&w->body, m, &all, chosen, w);
-		err = list_frame(w, PM_FRAME_CONFIG, repeated, 3);
+		encode_config(&w->body, m, &all, repeated ? config_scales : config_changed, w);
+		list_frame(w, PM_FRAME_CONFIG, repeated, 3);
 	}
-	return err;
 }
 
-static int note_configs(struct pm_writer *w)
+static void note_configs(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
 	struct written *x = &w->written;
 
-	if (array_hold(&x->config_instances, &x->config_cap, m->n_configs, sizeof(*x->config_instances)))
-		return writer_fail(w, -ENOMEM, "config");
+	if (array_hold(&x->config_instances, &x->config_cap, m->n_configs, sizeof(*x->config_instances))) {
+		writer_fail(w, -ENOMEM, "config");
+		return;
+	}
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		x->config_instances[i] = m->config[i].instances.n;
 	x->configs = m->n_configs;
-	return 0;
 }
 
-static int list_frames(struct pm_writer *w, unsigned type, struct span all,
-		       void (*encode)(struct buf *out, const struct pm_model *m, struct span *span), bool repeated)
+static void list_frames(struct pm_writer *w, unsigned type, uint32_t from, uint32_t to,
+			void (*encode)(struct buf *out, const struct pm_model *m, struct span *span), bool repeated)
 {
-	int err = 0;
+	struct span all = { from, to };
 
-	while (!err && all.from < all.to) {
+	while (!w->err && all.from < all.to) {
 		buf_clear(&w->body);
 		encode(&w->body, w->config.model, &all);
-		err = body_frame(w, type, repeated, false);
+		body_frame(w, type, repeated);
 	}
-	return err;
 }
 
-static int header(struct pm_writer *w)
+static void header(struct pm_writer *w, bool repeated)
 {
-	const struct pm_model *m = w->config.model;
-	struct written *x = &w->written;
-	int err;
-
-	if (x->header_valid && pm_map_equal(&m->header, &x->header))
-		return 0;
 	buf_clear(&w->body);
-	encode_header(&w->body, m);
-	err = body_frame(w, PM_FRAME_HEADER, false, false);
-	if (err)
-		return err;
+	encode_header(&w->body, w->config.model);
+	body_frame(w, PM_FRAME_HEADER, repeated);
+}
+
+/* If it is new. */
+static void new_header(struct pm_writer *w)
+{
+	struct written *x = &w->written;
+
+	if (x->header_valid && pm_map_equal(&w->config.model->header, &x->header))
+		return;
+	header(w, false);
 	pm_map_release(&x->header);
 	x->header_valid = true;
-	return pm_map_copy(&x->header, &m->header) ? writer_fail(w, -ENOMEM, "header") : 0;
+	if (pm_map_copy(&x->header, &w->config.model->header))
+		writer_fail(w, -ENOMEM, "header");
 }
 
-static int topology(struct pm_writer *w, bool repeated)
+static void topology(struct pm_writer *w, bool repeated)
 {
 	if (!w->config.model->topology.n)
-		return 0;
+		return;
 	buf_clear(&w->body);
 	encode_topology(&w->body, &w->config.model->topology);
-	return body_frame(w, PM_FRAME_TOPOLOGY, repeated, false);
+	body_frame(w, PM_FRAME_TOPOLOGY, repeated);
 }
 
 /* The place in the model of the first item that was not written: ids are assigned in ascending order. */
@@ -448,29 +438,27 @@ static int topology(struct pm_writer *w, bool repeated)
 	})
 
 /* Writes what was defined between two places, and what has retired. Groups come with the last. */
-static int members(struct pm_writer *w, const struct defined *from, const struct defined *to, struct retired gone,
-		   struct retired gone_groups, bool repeated)
+static void members(struct pm_writer *w, const struct defined *from, const struct defined *to, struct retired gone,
+		    struct retired gone_groups, bool repeated)
 {
 	const struct pm_model *m = w->config.model;
 	struct span counters = { from->counters, to->counters }, strings = { from->strings, to->strings };
 	struct span groups = { FIRST_NEW(m, group, n_groups, from->last_group), m->n_groups };
 	struct span instances = { FIRST_NEW(m, instance, n_instances, from->last_instance),
 				  FIRST_NEW(m, instance, n_instances, to->last_instance) };
-	int err = 0;
 
-	while (!err && (instances.from < instances.to || gone.n)) {
+	while (!w->err && (instances.from < instances.to || gone.n)) {
 		buf_clear(&w->body);
 		encode_instances(&w->body, m, &instances, &gone, repeated);
 		gone.n = 0;
-		err = list_frame(w, PM_FRAME_INSTANCES, repeated, 1);
+		list_frame(w, PM_FRAME_INSTANCES, repeated, 1);
 	}
-	while (!err && (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to ||
-			gone_groups.n)) {
+	while (!w->err && (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to ||
+			   gone_groups.n)) {
 		buf_clear(&w->body);
 		encode_schema(&w->body, m, &counters, &groups, &strings, &gone_groups, repeated);
-		err = list_frame(w, PM_FRAME_SCHEMA, repeated, 1);
+		list_frame(w, PM_FRAME_SCHEMA, repeated, 1);
 	}
-	return err;
 }
 
 static struct defined all_members(const struct pm_model *m)
@@ -478,7 +466,7 @@ static struct defined all_members(const struct pm_model *m)
 	return (struct defined){ 0, m->n_counters, m->n_strings, m->last_instance, m->last_group };
 }
 
-static int new_members(struct pm_writer *w)
+static void new_members(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
 	struct written *x = &w->written;
@@ -486,36 +474,31 @@ static int new_members(struct pm_writer *w)
 	SCOPED(scoped_free) uint32_t *instance = NULL;
 	SCOPED(scoped_free) uint32_t *group = NULL;
 	uint32_t first = FIRST_NEW(m, group, n_groups, x->members.last_group), kept = 0;
-	struct retired gone, gone_groups;
-	int err = find_retired(w, &m->index.instance_ids, x->retired_instances, x->members.last_instance, &instance,
-			       &gone);
+	struct retired gone =
+		find_retired(w, &m->index.instance_ids, x->retired_instances, x->members.last_instance, &instance);
+	struct retired gone_groups = find_retired(w, &m->index.group_ids, x->retired_groups, UINT32_MAX, &group);
 
-	if (!err)
-		err = find_retired(w, &m->index.group_ids, x->retired_groups, UINT32_MAX, &group, &gone_groups);
-	if (err)
-		return err;
 	for (uint32_t i = 0; i < gone_groups.n; i++)
 		if (!pm_model_group(m, group[i])->continued)
 			group[kept++] = group[i];
 	gone_groups.n = kept;
-	err = members(w, &x->members, &all, gone, gone_groups, false);
-	for (uint32_t i = first; i < m->n_groups && !err; i++)
+	members(w, &x->members, &all, gone, gone_groups, false);
+	for (uint32_t i = first; i < m->n_groups && !w->err; i++)
 		if (m->group[i].continues)
-			err = group_continues(w, &m->group[i]);
-	if (err)
-		return err;
+			group_continues(w, &m->group[i]);
+	if (w->err)
+		return;
 	x->members = all;
 	/* The retirements are written, so the model may forget them. */
 	pm_model_forget(w->config.model, NULL, NULL, false);
 	x->forgotten = m->index.forgotten;
 	x->retired_instances = m->index.instance_ids.n_retired;
 	x->retired_groups = m->index.group_ids.n_retired;
-	return 0;
 }
 
 /* A recorder's first reading comes next: gives back what the strongest level took, and takes what copies need, so
  * that the second does not show it. */
-static int settle_memory(struct pm_writer *w)
+static void settle_memory(struct pm_writer *w)
 {
 	size_t len = (size_t)(pm_dictionary_end - pm_dictionary);
 
@@ -523,8 +506,7 @@ static int settle_memory(struct pm_writer *w)
 	w->zstd = pm_zstd_new();
 	buf_clear(&w->packed);
 	if (!w->zstd || pm_zstd_compress_known(w->copies, pm_dictionary, len, &w->packed))
-		return writer_fail(w, -ENOMEM, "zstd");
-	return 0;
+		writer_fail(w, -ENOMEM, "zstd");
 }
 
 int pm_writer_define(struct pm_writer *w)
@@ -532,96 +514,77 @@ int pm_writer_define(struct pm_writer *w)
 	const struct pm_model *m = w->config.model;
 	struct written *x = &w->written;
 	uint64_t before = w->offset;
-	int err = w->err;
 
-	if (!err)
-		err = header(w);
-	if (err)
-		return err;
+	if (w->err)
+		return w->err;
+	new_header(w);
 	if (m->index.topology_version != x->topology) {
 		x->topology = m->index.topology_version;
-		err = topology(w, false);
+		topology(w, false);
 	}
-	if (!err)
-		err = new_members(w);
-	if (err)
-		return err;
+	new_members(w);
 	if (!w->repeats)
 		w->definitions_bytes += w->offset - before;
-	err = list_frames(w, PM_FRAME_PMUS, (struct span){ x->pmus, m->n_pmus }, encode_pmus, false);
-	if (!err)
-		err = list_frames(w, PM_FRAME_PROBES, (struct span){ x->probes, m->n_probes }, encode_probes, false);
-	if (err)
-		return err;
+	list_frames(w, PM_FRAME_PMUS, x->pmus, m->n_pmus, encode_pmus, false);
+	list_frames(w, PM_FRAME_PROBES, x->probes, m->n_probes, encode_probes, false);
 	x->pmus = m->n_pmus;
 	x->probes = m->n_probes;
 	if (m->index.config_changes == x->config_changes)
-		return 0;
-	err = configs(w, false);
-	if (!err)
-		err = note_configs(w);
+		return w->err;
+	configs(w, false);
+	note_configs(w);
 	x->config_changes = m->index.config_changes;
-	if (!err && !w->stats.chunks && !w->config.loose)
-		err = settle_memory(w);
-	return err;
+	if (!w->err && !w->stats.chunks && !w->config.loose)
+		settle_memory(w);
+	return w->err;
 }
 
-static int repeat(struct pm_writer *w)
+static void repeat(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
 	struct defined all = all_members(m);
 	struct retired none = { 0 };
 	uint64_t before = w->offset;
-	int err;
 
-	buf_clear(&w->body);
-	encode_header(&w->body, m);
-	err = body_frame(w, PM_FRAME_HEADER, true, false);
-	if (!err)
-		err = topology(w, true);
-	if (!err)
-		err = members(w, &(struct defined){ 0 }, &all, none, none, true);
-	if (!err)
-		err = list_frames(w, PM_FRAME_PMUS, (struct span){ 0, m->n_pmus }, encode_pmus, true);
-	if (!err)
-		err = configs(w, true);
+	header(w, true);
+	topology(w, true);
+	members(w, &(struct defined){ 0 }, &all, none, none, true);
+	list_frames(w, PM_FRAME_PMUS, 0, m->n_pmus, encode_pmus, true);
+	configs(w, true);
 	w->definitions_bytes = w->offset - before;
 	w->copies_apart |= before - w->repeat_offset >= REPEAT_APART;
 	w->repeat_offset = w->offset;
 	w->repeats++;
-	return err;
 }
 
 /* Before a chunk, `key` or not as it seems: repeats the definitions if they are due at this time. */
-static int repeat_if_due(struct pm_writer *w, uint64_t now_ns, bool key)
+static void repeat_if_due(struct pm_writer *w, uint64_t now_ns, bool key)
 {
 	uint64_t age;
-	int err;
 
 	if (!w->begin_ns) {
 		w->begin_ns = w->repeat_ns = now_ns;
 		w->repeat_offset = w->offset;
-		return 0;
+		return;
 	}
 	age = now_ns - w->repeat_ns;
 	if (w->repeats && w->offset - w->repeat_offset < REPEAT_APART)
-		return 0;
+		return;
 	if (w->repeats < 2 && now_ns - w->begin_ns < (w->repeats ? REPEAT_SECOND_NS : REPEAT_FIRST_NS))
-		return 0;
+		return;
 	/* If a key chunk is due anyway, it is soon enough. */
 	if (w->repeats >= 2 &&
 	    (!key || age < REPEAT_MIN_NS ||
 	     (age < REPEAT_MAX_NS && w->offset - w->repeat_offset < REPEAT_BYTES * w->definitions_bytes)))
-		return 0;
+		return;
 	/* So that a file that is cut before the definitions starts with them, and continues immediately. */
 	w->break_asked = true;
-	err = repeat(w);
+	repeat(w);
 	w->repeat_ns = now_ns;
-	return err;
 }
 
 /* Before a key chunk, once that is decided, repeats what was just defined. */
-static int bridge(struct pm_writer *w)
+static void bridge(struct pm_writer *w)
 {
 	struct defined from = w->bridged, now = w->written.members, to = w->last;
 	struct retired none = { 0 };
@@ -645,12 +608,11 @@ static int bridge(struct pm_writer *w)
 		behind++;
 	w->last = now;
 	if (!w->head.key || !w->stats.chunks)
-		return 0;
+		return;
 	w->bridged = w->passed[behind];
-	if (copied)
-		return 0;
 	/* What was just defined comes with the next ones; a group is written as if it did not continue another. */
-	return members(w, &from, &to, none, none, true);
+	if (!copied)
+		members(w, &from, &to, none, none, true);
 }
 
 /* ---- events ---- */
@@ -678,8 +640,9 @@ int pm_writer_flush(struct pm_writer *w)
 	encode_events(&w->body, w->events_base_ns, w->n_events, &w->events);
 	buf_clear(&w->events);
 	w->n_events = 0;
-	err = body_frame(w, PM_FRAME_EVENT, false, false);
-	return err ? err : index_if_due(w);
+	body_frame(w, PM_FRAME_EVENT, false);
+	index_if_due(w);
+	return w->err;
 }
 
 /* ---- numbers: which chunk is a key chunk, which groups share a block, and what depends on the row before ---- */
@@ -886,27 +849,21 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 		return err;
 	if (!chunk->rows || chunk->rows > PM_CHUNK_ROWS)
 		return writer_fail(w, -EINVAL, "chunk");
-	err = repeat_if_due(w, chunk->tick[chunk->rows - 1], must_be_key(w, chunk));
-	if (!err)
-		err = chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups, chunk->n_groups + 1);
-	if (err)
-		return writer_fail(w, err, "chunk");
+	repeat_if_due(w, chunk->tick[chunk->rows - 1], must_be_key(w, chunk));
 	place = malloc((chunk->n_groups + 1) * sizeof(*place));
-	if (!place)
-		return writer_fail(w, -ENOMEM, "chunk");
-	err = order_groups(w, chunk, place);
+	err = place ? chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups, chunk->n_groups + 1) : -ENOMEM;
+	if (!err)
+		err = order_groups(w, chunk, place);
 	free(place);
-	if (err)
+	if (err || w->err)
 		return writer_fail(w, err, "chunk");
 
 	w->head.key = must_be_key(w, chunk);
 	w->chain += w->head.key;
-	err = bridge(w);
-	if (err)
-		return err;
+	bridge(w);
 	fill_head(w, chunk);
 	err = add_blocks(w, chunk);
-	if (err)
+	if (err || w->err)
 		return writer_fail(w, err, "chunk");
 	for (uint32_t i = 0; i < w->head.n_groups; i++)
 		w->head.group[i] = chunk->group[w->head.group[i]].group;
@@ -917,16 +874,16 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 	entry.to_ns = chunk->tick[chunk->rows - 1];
 	/* The sink may ask how many there are, including this one. */
 	w->stats.snapshots += chunk->rows;
-	err = put_frame(w, PM_FRAME_CHUNK, w->payload.data, w->payload.len, &entry, &crc);
-	if (!err && chunk_base_set(&w->base, &w->head, crc))
-		err = writer_fail(w, -ENOMEM, "chunk");
-	if (err)
-		return err;
+	if (put_frame(w, PM_FRAME_CHUNK, w->payload.data, w->payload.len, entry, &crc))
+		return w->err;
+	if (chunk_base_set(&w->base, &w->head, crc))
+		return writer_fail(w, -ENOMEM, "chunk");
 	judge_dependence(w);
 	w->since_key = w->head.key ? 0 : w->since_key + 1;
 	w->break_asked = false;
 	w->stats.chunks++;
-	return index_if_due(w);
+	index_if_due(w);
+	return w->err;
 }
 
 /* The end frame has a fixed size, so that it can be found from the end of the file; padding in its payload fills it
@@ -934,28 +891,23 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 static int end_frame(struct pm_writer *w)
 {
 	static const uint8_t zeros[FRAME_END_SIZE];
-	struct index_entry entry = { 0 };
-	struct buf trial = BUF_INIT;
-	size_t pad = 0, without;
-	struct cbor_fields fields;
-	int err;
+	size_t pad = 0;
+	uint32_t crc;
 
 	for (int round = 0; round < 2; round++) {
+		struct cbor_fields fields;
+
 		buf_clear(&w->meta);
 		fields = cbor_fields(&w->meta);
 		cbor_field_uint(&fields, PM_META_PAYLOAD, pad);
 		add_links(w, &fields);
 		if (round)
 			break;
-		frame_add(&trial, PM_FRAME_END, w->sequence, w->config.model->recording_id, &w->meta, zeros, 0);
-		without = trial.len;
-		pad = without < FRAME_END_SIZE ? FRAME_END_SIZE - without : 0;
-		err = trial.err;
-		buf_release(&trial);
-		if (err)
-			return err;
+		buf_clear(&w->frame);
+		frame_add(&w->frame, PM_FRAME_END, w->sequence, w->config.model->recording_id, &w->meta, zeros, 0);
+		pad = w->frame.len < FRAME_END_SIZE ? FRAME_END_SIZE - w->frame.len : 0;
 	}
-	return put_frame(w, PM_FRAME_END, zeros, pad, &entry, NULL);
+	return put_frame(w, PM_FRAME_END, zeros, pad, (struct index_entry){ 0 }, &crc);
 }
 
 /* Whether enough follows the last copy for another one to pay off. */
@@ -978,9 +930,9 @@ int pm_writer_finish(struct pm_writer *w)
 		return err;
 	w->finished = true;
 	if (repeat_at_end(w))
-		err = repeat(w);
-	if (err || w->config.without_index)
-		return err;
-	err = index_frame(w);
-	return err ? err : end_frame(w);
+		repeat(w);
+	if (w->err || w->config.without_index)
+		return w->err;
+	index_frame(w);
+	return w->err ? w->err : end_frame(w);
 }
