@@ -84,7 +84,8 @@ struct lexer {
 	const char *text;
 	size_t len;
 	size_t at;
-	struct error *error;
+	struct error *error; /* the first: then there are only ends, and nothing is emitted */
+	int err;             /* its -errno */
 	/* The token that was read last. */
 	enum token_kind kind;
 	size_t start;
@@ -123,47 +124,63 @@ struct parser {
 	struct lexer lex;
 	struct expr *x;
 	struct names known; /* aspect letter and name -> place in x->input */
-	struct error *error;
 	unsigned levels;
 	size_t depth; /* values on the stack after the program so far */
 };
 /* The precedence of all binary operators, which bind the looser the lower it is. */
 #define LOOSEST 1
 
-static int parse_word(struct parser *p);
-static int parse_binary(struct parser *p, unsigned precedence);
+static void parse_word(struct parser *p);
+static void parse_binary(struct parser *p, unsigned precedence);
 
-static int enter(struct parser *p)
+/* The text of an error goes there if it is the first. */
+static struct error *first(const struct lexer *l)
 {
-	if (++p->levels > EXPR_MAX_LEVELS)
-		return error_set(p->error, E2BIG, "column %zu: nested deeper than %d levels", p->lex.start + 1,
-				 EXPR_MAX_LEVELS);
-	return 0;
+	return l->err ? NULL : l->error;
 }
 
-static int emit(struct parser *p, struct expr_step step)
+static void stop(struct lexer *l, int err)
+{
+	l->err = l->err ? l->err : err;
+	l->kind = TOKEN_END;
+}
+
+static void enter(struct parser *p)
+{
+	if (++p->levels > EXPR_MAX_LEVELS)
+		stop(&p->lex, error_set(first(&p->lex), E2BIG, "column %zu: nested deeper than %d levels",
+					p->lex.start + 1, EXPR_MAX_LEVELS));
+}
+
+static void emit(struct parser *p, struct expr_step step)
 {
 	struct expr *x = p->x;
 
+	if (p->lex.err)
+		return;
 	memory_room(&x->step, x->n_steps, sizeof(*x->step));
 	x->step[x->n_steps++] = step;
 	p->depth = p->depth + 1 - expr_ops[step.op].operands;
 	if (p->depth > EXPR_MAX_DEPTH)
-		return error_set(p->error, E2BIG, "column %zu: holds more than %d values at once", p->lex.start + 1,
-				 EXPR_MAX_DEPTH);
+		stop(&p->lex, error_set(first(&p->lex), E2BIG, "column %zu: holds more than %d values at once",
+					p->lex.start + 1, EXPR_MAX_DEPTH));
 	if (p->depth > x->depth)
 		x->depth = p->depth;
-	return 0;
 }
 
-static int emit_op(struct parser *p, enum expr_op op)
+static void emit_op(struct parser *p, enum expr_op op)
 {
-	return emit(p, (struct expr_step){ .op = op });
+	emit(p, (struct expr_step){ .op = op });
+}
+
+static void emit_number(struct parser *p, double v)
+{
+	emit(p, (struct expr_step){ .op = OP_NUMBER, .number = value_of(v) });
 }
 
 /* Of the text between these places. `by`: the clock of seconds(), or NULL. */
-static int emit_input(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t from,
-		      size_t to)
+static void emit_input(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t from,
+		       size_t to)
 {
 	SCOPED(scoped_free)
 	char *key = memory_format("%c%s%s%s", 'a' + (char)aspect, name, by ? "\n" : "", by ? by : "");
@@ -178,21 +195,21 @@ static int emit_input(struct parser *p, const char *name, const char *by, enum e
 							       .column = (uint32_t)from };
 		memory_done(names_set(&p->known, key, place));
 	}
-	return emit(p,
-		    (struct expr_step){ .op = OP_INPUT, .input = place, .from = (uint32_t)from, .to = (uint32_t)to });
+	emit(p, (struct expr_step){ .op = OP_INPUT, .input = place, .from = (uint32_t)from, .to = (uint32_t)to });
 }
 
-/* -EINVAL: the current token should have been `wanted`. */
-static int unexpected(struct parser *p, const char *wanted)
+/* The current token should have been `wanted`. */
+static void unexpected(struct parser *p, const char *wanted)
 {
-	const struct lexer *l = &p->lex;
+	struct lexer *l = &p->lex;
 	size_t len = l->at - l->start;
 
 	if (l->kind == TOKEN_END)
-		return error_set(p->error, EINVAL, "column %zu: the expression ends where %s is expected",
-				 l->start + 1, wanted);
-	return error_set(p->error, EINVAL, "column %zu: found '%.*s' where %s is expected", l->start + 1,
-			 (int)(len < 40 ? len : 40), l->text + l->start, wanted);
+		stop(l, error_set(first(l), EINVAL, "column %zu: the expression ends where %s is expected",
+				  l->start + 1, wanted));
+	else
+		stop(l, error_set(first(l), EINVAL, "column %zu: found '%.*s' where %s is expected", l->start + 1,
+				  (int)(len < 40 ? len : 40), l->text + l->start, wanted));
 }
 
 static bool at_mark(const struct parser *p, char mark)
@@ -220,8 +237,8 @@ static bool lexer_is_id_char(char c)
 	return is_digit(c) || is_letter(c) || c == '_' || c == '.' || c == ':' || c == '?';
 }
 
-/* Copies the id at `start` to l->word and sets *end to its end, which is `start` if there is none. */
-static int scan_id(struct lexer *l, size_t start, size_t *end)
+/* Copies the id at `start` to l->word. Returns its end, which is `start` if there is none. */
+static size_t scan_id(struct lexer *l, size_t start)
 {
 	size_t i = start, open = 0;
 	bool section = false;
@@ -232,9 +249,11 @@ static int scan_id(struct lexer *l, size_t start, size_t *end)
 		char c = l->text[i];
 
 		if (c == '\\') {
-			if (i + 1 == l->len)
-				return error_set(l->error, EINVAL, "column %zu: nothing follows the backslash",
-						 i + 1);
+			if (i + 1 == l->len) {
+				stop(l,
+				     error_set(first(l), EINVAL, "column %zu: nothing follows the backslash", i + 1));
+				break;
+			}
 			buf_addch(&l->word, l->text[++i]);
 			l->plain = false;
 		} else if (c == '@') {
@@ -249,10 +268,9 @@ static int scan_id(struct lexer *l, size_t start, size_t *end)
 		}
 	}
 	if (section)
-		return error_set(l->error, EINVAL, "column %zu: the '@' here has no closing '@'", open + 1);
-	*end = i;
+		stop(l, error_set(first(l), EINVAL, "column %zu: the '@' here has no closing '@'", open + 1));
 	memory_whole(&l->word);
-	return 0;
+	return i;
 }
 
 /* Digits with at most one point, then optionally 'e', a minus sign and digits. */
@@ -281,16 +299,17 @@ static size_t number_length(const char *text, size_t len)
 	return i;
 }
 
-static int scan_number(struct lexer *l, size_t start, size_t len)
+static void scan_number(struct lexer *l, size_t start, size_t len)
 {
 	SCOPED(scoped_free) char *text = memory_format("%.*s", (int)len, l->text + start);
 
+	l->kind = TOKEN_NUMBER;
+	l->at = start + len;
 	if (parse_double(text, &l->number))
-		return error_set(l->error, EINVAL, "column %zu: %.40s is too large for a number", start + 1, text);
-	return 0;
+		stop(l, error_set(first(l), EINVAL, "column %zu: %.40s is too large for a number", start + 1, text));
 }
 
-static int scan_literal(struct lexer *l, size_t start)
+static void scan_literal(struct lexer *l, size_t start)
 {
 	size_t i = start + 1;
 
@@ -302,12 +321,11 @@ static int scan_literal(struct lexer *l, size_t start)
 			break;
 		buf_addch(&l->word, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
 	}
-	if (i == start + 1)
-		return error_set(l->error, EINVAL, "column %zu: a name must follow '#'", start + 1);
 	l->kind = TOKEN_LITERAL;
 	l->at = i;
+	if (i == start + 1)
+		stop(l, error_set(first(l), EINVAL, "column %zu: a name must follow '#'", start + 1));
 	memory_whole(&l->word);
-	return 0;
 }
 
 /* The values on the stack at a step, and where their steps begin. */
@@ -324,56 +342,53 @@ static struct part number(struct expr *x, size_t start, size_t *n, double v)
 	return (struct part){ start, true, v };
 }
 
-/* Reads the next token. 0 or -errno with the text set. */
-static int lexer_next(struct lexer *l)
+/* Reads the next token. */
+static void lexer_next(struct lexer *l)
 {
-	size_t start, end = 0, number;
+	size_t start, end, number;
 	char c;
-	int err;
 
 	l->at += strspn(l->text + l->at, " \t\n\v\f\r");
 	start = l->start = l->at;
-	if (start == l->len) {
-		l->kind = TOKEN_END;
-		return 0;
-	}
+	l->kind = TOKEN_END;
+	if (l->err || start == l->len)
+		return;
 	c = l->text[start];
 	if (strchr("+-*/%()<>&|^,", c)) {
 		l->kind = TOKEN_MARK;
 		l->mark = c;
 		l->at++;
-		return 0;
+		return;
 	}
-	if (c == '#')
-		return scan_literal(l, start);
-
+	if (c == '#') {
+		scan_literal(l, start);
+		return;
+	}
 	/* The longer one wins, as in a generated lexer: 1e9 is a number, 1GHz and 1E9 are ids, 1e-9 is a number
 	 * again. */
-	err = scan_id(l, start, &end);
-	if (err)
-		return err;
+	end = scan_id(l, start);
 	number = number_length(l->text + start, l->len - start);
+	if (l->err)
+		return;
 	if (number && start + number >= end) {
-		l->kind = TOKEN_NUMBER;
-		l->at = start + number;
-		return scan_number(l, start, number);
-	}
-	if (end > start) {
+		scan_number(l, start, number);
+	} else if (end > start) {
 		l->kind = TOKEN_ID;
 		l->at = end;
-		return 0;
+	} else if (c > ' ' && c < 0x7f) {
+		stop(l, error_set(first(l), EINVAL, "column %zu: '%c' is not allowed here", start + 1, c));
+	} else {
+		stop(l, error_set(first(l), EINVAL, "column %zu: the byte 0x%02x is not allowed here", start + 1,
+				  (unsigned char)c));
 	}
-	if (c > ' ' && c < 0x7f)
-		return error_set(l->error, EINVAL, "column %zu: '%c' is not allowed here", start + 1, c);
-	return error_set(l->error, EINVAL, "column %zu: the byte 0x%02x is not allowed here", start + 1,
-			 (unsigned char)c);
 }
 
-static int expect_mark(struct parser *p, char mark, const char *wanted)
+static void expect_mark(struct parser *p, char mark, const char *wanted)
 {
-	if (!at_mark(p, mark))
-		return unexpected(p, wanted);
-	return lexer_next(&p->lex);
+	if (at_mark(p, mark))
+		lexer_next(&p->lex);
+	else
+		unexpected(p, wanted);
 }
 
 /* Words that are never an id when they stand unescaped. */
@@ -390,111 +405,98 @@ static bool lexer_is_keyword(const char *word)
 	return false;
 }
 
-/* Reads an id, which the caller frees. */
-static int parse_id(struct parser *p, char **name)
+/* Reads an id, which the caller frees; NULL: there is none. */
+static char *parse_id(struct parser *p)
 {
-	if (p->lex.kind != TOKEN_ID || (p->lex.plain && lexer_is_keyword(buf_str(&p->lex.word))))
-		return unexpected(p, "the name of a counter");
-	*name = memory_text(buf_str(&p->lex.word));
-	return lexer_next(&p->lex);
+	char *name;
+
+	if (p->lex.kind != TOKEN_ID || (p->lex.plain && lexer_is_keyword(buf_str(&p->lex.word)))) {
+		unexpected(p, "the name of a counter");
+		return NULL;
+	}
+	name = memory_text(buf_str(&p->lex.word));
+	lexer_next(&p->lex);
+	return name;
 }
 
 /* After the opening parenthesis: one id, or two, and the closing parenthesis. */
-static int parse_aspect(struct parser *p, enum expr_aspect aspect)
+static void parse_aspect(struct parser *p, enum expr_aspect aspect)
 {
 	size_t column = p->lex.start;
-	SCOPED(scoped_free) char *name = NULL, *by = NULL;
-	int err = parse_id(p, &name);
+	SCOPED(scoped_free) char *name = parse_id(p), *by = NULL;
 
-	if (!err && aspect == EXPR_SECONDS)
-		err = expect_mark(p, ',', "',' and the clock");
-	if (!err && aspect == EXPR_SECONDS)
-		err = parse_id(p, &by);
-	if (!err)
-		err = expect_mark(p, ')', "')'");
-	return err ? err : emit_input(p, name, by, aspect, column, column);
+	if (aspect == EXPR_SECONDS) {
+		expect_mark(p, ',', "',' and the clock");
+		by = parse_id(p);
+	}
+	expect_mark(p, ')', "')'");
+	if (!p->lex.err)
+		emit_input(p, name, by, aspect, column, column);
 }
 
 /* A field outside the register is a mistake in the text, not a missing value. */
-static int check_bits(struct parser *p, size_t column)
+static void check_bits(struct parser *p, size_t column)
 {
 	const struct expr_step *hi = &p->x->step[p->x->n_steps - 2], *lo = hi + 1;
 
-	if (hi->op != OP_NUMBER || lo->op != OP_NUMBER)
-		return 0;
-	if (hi->number.v <= 63 && lo->number.v <= hi->number.v && hi->number.v == floor(hi->number.v) &&
-	    lo->number.v == floor(lo->number.v))
-		return 0;
-	return error_set(p->error, EINVAL, "column %zu: bits(x,hi,lo) takes whole numbers with 63 >= hi >= lo",
-			 column + 1);
+	if (p->lex.err || hi->op != OP_NUMBER || lo->op != OP_NUMBER)
+		return;
+	if (!(hi->number.v <= 63 && lo->number.v <= hi->number.v) || hi->number.v != floor(hi->number.v) ||
+	    lo->number.v != floor(lo->number.v))
+		stop(&p->lex,
+		     error_set(first(&p->lex), EINVAL,
+			       "column %zu: bits(x,hi,lo) takes whole numbers with 63 >= hi >= lo", column + 1));
 }
 
-static int parse_if(struct parser *p)
+static void parse_if(struct parser *p)
 {
-	int err = parse_binary(p, LOOSEST);
-
-	if (err || !at_keyword(p, "if"))
-		return err;
-	err = enter(p);
-	if (!err)
-		err = lexer_next(&p->lex);
-	if (!err)
-		err = parse_binary(p, LOOSEST);
-	if (!err && !at_keyword(p, "else"))
-		err = unexpected(p, "'else'");
-	if (!err)
-		err = lexer_next(&p->lex);
-	if (!err)
-		err = parse_if(p);
-	if (!err)
-		err = emit_op(p, OP_SELECT);
+	parse_binary(p, LOOSEST);
+	if (!at_keyword(p, "if"))
+		return;
+	enter(p);
+	lexer_next(&p->lex);
+	parse_binary(p, LOOSEST);
+	if (!at_keyword(p, "else"))
+		unexpected(p, "'else'");
+	lexer_next(&p->lex);
+	if (!p->lex.err)
+		parse_if(p);
+	emit_op(p, OP_SELECT);
 	p->levels--;
-	return err;
 }
 
-static int parse_value(struct parser *p)
+static void parse_value(struct parser *p)
 {
-	int err;
-
 	if (p->lex.kind == TOKEN_NUMBER) {
-		err = emit(p, (struct expr_step){ .op = OP_NUMBER, .number = value_of(p->lex.number) });
-		return err ? err : lexer_next(&p->lex);
-	}
-	if (p->lex.kind == TOKEN_LITERAL) {
-		err = emit_input(p, buf_str(&p->lex.word), NULL, EXPR_LITERAL, p->lex.start, p->lex.at);
-		return err ? err : lexer_next(&p->lex);
-	}
-	if (p->lex.kind == TOKEN_ID)
-		return parse_word(p);
-	if (at_mark(p, '(')) {
-		err = enter(p);
-		if (!err)
-			err = lexer_next(&p->lex);
-		if (!err)
-			err = parse_if(p);
-		if (!err)
-			err = expect_mark(p, ')', "')'");
+		emit_number(p, p->lex.number);
+		lexer_next(&p->lex);
+	} else if (p->lex.kind == TOKEN_LITERAL) {
+		emit_input(p, buf_str(&p->lex.word), NULL, EXPR_LITERAL, p->lex.start, p->lex.at);
+		lexer_next(&p->lex);
+	} else if (p->lex.kind == TOKEN_ID) {
+		parse_word(p);
+	} else if (at_mark(p, '(')) {
+		enter(p);
+		lexer_next(&p->lex);
+		parse_if(p);
+		expect_mark(p, ')', "')'");
 		p->levels--;
-		return err;
+	} else {
+		unexpected(p, "a value");
 	}
-	return unexpected(p, "a value");
 }
 
-static int parse_unary(struct parser *p)
+static void parse_unary(struct parser *p)
 {
-	int err;
-
-	if (!at_mark(p, '-'))
-		return parse_value(p);
-	err = enter(p);
-	if (!err)
-		err = lexer_next(&p->lex);
-	if (!err)
-		err = parse_unary(p);
-	if (!err)
-		err = emit_op(p, OP_NEGATE);
+	if (!at_mark(p, '-')) {
+		parse_value(p);
+		return;
+	}
+	enter(p);
+	lexer_next(&p->lex);
+	parse_unary(p);
+	emit_op(p, OP_NEGATE);
 	p->levels--;
-	return err;
 }
 
 /* The binary operator at the current token, or OP_COUNT. */
@@ -507,111 +509,94 @@ static enum expr_op binary_op(const struct parser *p)
 }
 
 /* Operators of this precedence and higher; all are left-associative. */
-static int parse_binary(struct parser *p, unsigned precedence)
+static void parse_binary(struct parser *p, unsigned precedence)
 {
-	int err = parse_unary(p);
+	enum expr_op op;
 
-	while (!err) {
-		enum expr_op op = binary_op(p);
-
-		if (op == OP_COUNT || expr_ops[op].precedence < precedence)
-			break;
-		err = lexer_next(&p->lex);
-		if (!err)
-			err = parse_binary(p, expr_ops[op].precedence + 1u);
-		if (!err)
-			err = emit_op(p, op);
+	parse_unary(p);
+	while ((op = binary_op(p)) != OP_COUNT && expr_ops[op].precedence >= precedence) {
+		lexer_next(&p->lex);
+		parse_binary(p, expr_ops[op].precedence + 1u);
+		emit_op(p, op);
 	}
-	return err;
 }
 
 /* After the opening parenthesis: the operands and the closing parenthesis. */
-static int parse_call(struct parser *p, enum expr_op op, size_t column)
+static void parse_call(struct parser *p, enum expr_op op, size_t column)
 {
-	int err;
-
 	for (unsigned i = 0; i < expr_ops[op].operands; i++) {
-		if (i) {
-			err = expect_mark(p, ',', "',' and one more operand");
-			if (err)
-				return err;
-		}
-		err = parse_binary(p, LOOSEST);
-		if (err)
-			return err;
+		if (i)
+			expect_mark(p, ',', "',' and one more operand");
+		parse_binary(p, LOOSEST);
 	}
-	err = expect_mark(p, ')', at_keyword(p, "if") ? "')' (an 'if' in here needs parentheses)" : "')'");
-	if (!err && op == OP_BITS)
-		err = check_bits(p, column);
-	return err ? err : emit_op(p, op);
+	expect_mark(p, ')', at_keyword(p, "if") ? "')' (an 'if' in here needs parentheses)" : "')'");
+	if (op == OP_BITS)
+		check_bits(p, column);
+	emit_op(p, op);
 }
 
 /* From the '(' behind the function's name to the closing parenthesis. */
-static int parse_function(struct parser *p, const char *word, size_t column)
+static void parse_function(struct parser *p, const char *word, size_t column)
 {
-	int err = lexer_next(&p->lex);
-
-	if (err)
-		return err;
+	lexer_next(&p->lex);
 	for (enum expr_op op = OP_MIN; op < OP_SELECT; op++)
-		if (!strcmp(expr_ops[op].text, word))
-			return parse_call(p, op, column);
+		if (!strcmp(expr_ops[op].text, word)) {
+			parse_call(p, op, column);
+			return;
+		}
 	for (const struct expr_aspect_row *row = expr_aspects; row->text; row++)
-		if (!strcmp(row->text, word))
-			return parse_aspect(p, row->aspect);
-	return error_set(p->error, EINVAL, "column %zu: there is no function '%.40s'", column + 1, word);
+		if (!strcmp(row->text, word)) {
+			parse_aspect(p, row->aspect);
+			return;
+		}
+	stop(&p->lex,
+	     error_set(first(&p->lex), EINVAL, "column %zu: there is no function '%.40s'", column + 1, word));
 }
 
 /* A word is a function if '(' follows; functions of our own need that. */
-static int parse_word(struct parser *p)
+static void parse_word(struct parser *p)
 {
 	size_t column = p->lex.start, end = p->lex.at;
 	bool plain = p->lex.plain;
 	SCOPED(scoped_free) char *word = memory_text(buf_str(&p->lex.word));
-	int err;
 
-	if (at_keyword(p, "if") || at_keyword(p, "else"))
-		return unexpected(p, "a value");
-	if (at_keyword(p, "NaN")) {
-		err = lexer_next(&p->lex);
-		return err ? err : emit(p, (struct expr_step){ .op = OP_NUMBER, .number = value_of(NAN) });
+	if (at_keyword(p, "if") || at_keyword(p, "else")) {
+		unexpected(p, "a value");
+		return;
 	}
-	err = lexer_next(&p->lex);
-	if (err)
-		return err;
-	if (!plain || !at_mark(p, '('))
-		return plain && lexer_is_keyword(word) ? unexpected(p, "the '(' of a function") :
-							 emit_input(p, word, NULL, EXPR_VALUE, column, end);
-	err = enter(p);
-	if (!err)
-		err = parse_function(p, word, column);
-	p->levels--;
-	return err;
+	lexer_next(&p->lex);
+	if (plain && !strcmp(word, "NaN")) {
+		emit_number(p, NAN);
+	} else if (plain && at_mark(p, '(')) {
+		enter(p);
+		parse_function(p, word, column);
+		p->levels--;
+	} else if (plain && lexer_is_keyword(word)) {
+		unexpected(p, "the '(' of a function");
+	} else {
+		emit_input(p, word, NULL, EXPR_VALUE, column, end);
+	}
 }
 
 int expr_parse(struct expr **x, const char *text, struct error *e)
 {
-	struct parser p = { .lex = { .text = text, .len = strnlen(text, EXPR_MAX_TEXT + 1), .error = e },
-			    .error = e };
-	int err;
+	struct parser p = { .lex = { .text = text, .len = strnlen(text, EXPR_MAX_TEXT + 1), .error = e } };
 
 	*x = NULL;
 	if (p.lex.len > EXPR_MAX_TEXT)
 		return error_set(e, E2BIG, "the expression is longer than %d characters", EXPR_MAX_TEXT);
 	p.x = memory_new(1, sizeof(*p.x));
-	err = lexer_next(&p.lex);
-	if (!err)
-		err = parse_if(&p);
-	if (!err && p.lex.kind != TOKEN_END)
-		err = unexpected(&p, "an operator or the end");
+	lexer_next(&p.lex);
+	parse_if(&p);
+	if (p.lex.kind != TOKEN_END)
+		unexpected(&p, "an operator or the end");
 	buf_release(&p.lex.word);
 	names_release(&p.known);
-	if (err) {
+	if (p.lex.err)
 		expr_free(p.x);
-		return err;
-	}
-	*x = p.x;
-	return 0;
+	else
+		*x = p.x;
+	return p.lex.err;
 }
 
 void expr_free(struct expr *x)
