@@ -11,12 +11,10 @@
 #include "format/limits.h"
 #include "format/model.h"
 
-void cbor_fail(struct cbor *c, enum pm_rule rule)
+void cbor_fail(struct cbor *c)
 {
-	if (!c->err) {
+	if (!c->err)
 		c->err = -EBADMSG;
-		c->rule = (unsigned char)rule;
-	}
 	c->at = c->end;
 }
 
@@ -33,13 +31,13 @@ static enum cbor_major head(struct cbor *c, uint64_t *argument, unsigned *info)
 	*argument = 0;
 	*info = 0;
 	if (c->err || !left(c)) {
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 		return CBOR_END;
 	}
 	*info = *c->at & 31;
 	bytes = *info < 24 ? 0 : *info < 28 ? 1u << (*info - 24) : UINT32_MAX;
 	if (bytes >= left(c)) {
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 		return CBOR_END;
 	}
 	if (!bytes)
@@ -56,7 +54,7 @@ static uint64_t expect(struct cbor *c, enum cbor_major major)
 	unsigned info;
 
 	if (head(c, &argument, &info) != major) {
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 		return 0;
 	}
 	return argument;
@@ -78,7 +76,7 @@ int64_t cbor_int(struct cbor *c)
 	uint64_t argument = expect(c, negative ? CBOR_NINT : CBOR_UINT);
 
 	if (argument > INT64_MAX) {
-		cbor_fail(c, PM_RULE_RANGE);
+		cbor_fail(c);
 		return 0;
 	}
 	return negative ? -1 - (int64_t)argument : (int64_t)argument;
@@ -89,7 +87,7 @@ bool cbor_bool(struct cbor *c)
 	uint64_t argument = expect(c, CBOR_SIMPLE);
 
 	if (argument != 20 && argument != 21)
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 	return !c->err && argument == 21;
 }
 
@@ -120,7 +118,7 @@ double cbor_double(struct cbor *c)
 	if (major == CBOR_NINT)
 		return (double)cbor_int(c);
 	if (head(c, &argument, &info) != CBOR_SIMPLE || info < 25) {
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 		return 0;
 	}
 	if (info == 25)
@@ -140,7 +138,7 @@ const uint8_t *cbor_bytes(struct cbor *c, size_t *len)
 
 	*len = 0;
 	if (argument > left(c))
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 	if (c->err)
 		return NULL;
 	data = c->at;
@@ -152,10 +150,8 @@ const uint8_t *cbor_bytes(struct cbor *c, size_t *len)
 /* That `len` bytes are left, and UTF-8. */
 static void check_text(struct cbor *c, uint64_t len)
 {
-	if (len > left(c))
-		cbor_fail(c, PM_RULE_KIND);
-	else if (utf8_valid((const char *)c->at, (size_t)len) != len)
-		cbor_fail(c, PM_RULE_TEXT);
+	if (len > left(c) || utf8_valid((const char *)c->at, (size_t)len) != len)
+		cbor_fail(c);
 }
 
 const char *cbor_text(struct cbor *c, size_t *len)
@@ -178,8 +174,17 @@ size_t cbor_array(struct cbor *c)
 	uint64_t n = expect(c, CBOR_ARRAY);
 
 	if (n > left(c))
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 	return c->err ? 0 : (size_t)n;
+}
+
+size_t cbor_tuples(struct cbor *c, size_t size)
+{
+	size_t n = cbor_array(c);
+
+	if (n % size)
+		cbor_fail(c);
+	return c->err ? 0 : n;
 }
 
 uint64_t cbor_tag(struct cbor *c)
@@ -205,7 +210,7 @@ void cbor_skip(struct cbor *c)
 		switch (head(c, &argument, &info)) {
 		case CBOR_BYTES:
 			if (argument > left(c))
-				cbor_fail(c, PM_RULE_KIND);
+				cbor_fail(c);
 			else
 				c->at += argument;
 			break;
@@ -219,7 +224,7 @@ void cbor_skip(struct cbor *c)
 			goto deeper;
 		case CBOR_MAP:
 			if (argument > left(c) / 2) {
-				cbor_fail(c, PM_RULE_KIND);
+				cbor_fail(c);
 				break;
 			}
 			argument *= 2;
@@ -227,13 +232,13 @@ void cbor_skip(struct cbor *c)
 		case CBOR_ARRAY:
 		deeper:
 			if (argument > left(c) || depth == PM_MAX_DEPTH)
-				cbor_fail(c, depth == PM_MAX_DEPTH ? PM_RULE_LIMIT : PM_RULE_KIND);
+				cbor_fail(c);
 			else
 				open[++depth] = argument;
 			break;
 		case CBOR_SIMPLE:
 			if (info == 24 && argument < 32)
-				cbor_fail(c, PM_RULE_KIND);
+				cbor_fail(c);
 			break;
 		default:
 			break;
@@ -244,7 +249,7 @@ void cbor_skip(struct cbor *c)
 int cbor_finish(struct cbor *c)
 {
 	if (!c->err && left(c))
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 	return c->err;
 }
 
@@ -254,7 +259,7 @@ void cbor_map(struct cbor *c, struct cbor_map *m)
 
 	*m = (struct cbor_map){ 0 };
 	if (n > left(c) / 2)
-		cbor_fail(c, PM_RULE_KIND);
+		cbor_fail(c);
 	if (!c->err)
 		m->left = (size_t)n;
 }
@@ -272,13 +277,9 @@ bool cbor_next(struct cbor *c, struct cbor_map *m)
 	if (c->err || !m->left)
 		return false;
 	m->left--;
-	if (cbor_peek(c) != CBOR_UINT && cbor_peek(c) != CBOR_END)
-		cbor_fail(c, PM_RULE_KEYS);
 	key = cbor_uint(c);
-	if (key > CBOR_KEY_MAX || m->seen[key / 64] >> key % 64 & 1)
-		cbor_fail(c, PM_RULE_KEYS);
-	else if (m->ascending && key < m->key)
-		cbor_fail(c, PM_RULE_ORDER);
+	if (key > CBOR_KEY_MAX || m->seen[key / 64] >> key % 64 & 1 || (m->ascending && key < m->key))
+		cbor_fail(c);
 	if (c->err)
 		return false;
 	m->seen[key / 64] |= 1ull << key % 64;
@@ -294,7 +295,7 @@ static void decode_string(struct cbor *c, struct pm_value *v)
 
 	data = text ? (const void *)cbor_text(c, &len) : (const void *)cbor_bytes(c, &len);
 	if (len > PM_MAX_STRING)
-		cbor_fail(c, PM_RULE_LIMIT);
+		cbor_fail(c);
 	if (c->err)
 		return;
 	*v = text ? pm_text_n(data, len) : pm_bytes(data, len);
@@ -336,13 +337,13 @@ void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth)
 		break;
 	case CBOR_ARRAY:
 		if (!depth)
-			cbor_fail(c, PM_RULE_LIMIT);
+			cbor_fail(c);
 		else
 			decode_array(c, v, depth - 1);
 		break;
 	case CBOR_MAP:
 		if (!depth) {
-			cbor_fail(c, PM_RULE_LIMIT);
+			cbor_fail(c);
 			break;
 		}
 		v->kind = PM_VALUE_MAP;
@@ -356,7 +357,7 @@ void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth)
 			*v = pm_f64(cbor_double(c));
 		break;
 	default:
-		cbor_fail(c, PM_RULE_VALUES);
+		cbor_fail(c);
 		break;
 	}
 }
@@ -385,17 +386,6 @@ void cbor_value_map(struct cbor *c, struct pm_map *out, unsigned depth)
 		if (!c->err && pm_key_critical(m.key))
 			memory_done(pm_map_set(out, m.key, pm_bool(true)));
 	}
-}
-
-const char *pm_rule_text(enum pm_rule rule)
-{
-	static const char *const text[PM_RULE_COUNT] = {
-#define X(name, section, words) [PM_RULE_##name] = section ": " words,
-		PM_RULES(X)
-#undef X
-	};
-
-	return rule > PM_RULE_NONE && rule < PM_RULE_COUNT ? text[rule] : "the rules of the format";
 }
 
 /* The encoder: core deterministic encoding (RFC 8949, 4.2.1), so that equal contents are equal bytes. */

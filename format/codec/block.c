@@ -299,16 +299,16 @@ int block_add(struct block *out, struct block_scratch *s, const struct layout *l
 static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, uint64_t *v, size_t stride)
 {
 	if (cbor_array(c) != l->n_bands)
-		cbor_fail(c, PM_RULE_PLAIN);
+		cbor_fail(c);
 	for (uint32_t b = 0; b < l->n_bands && !c->err; b++) {
 		const uint8_t *data;
 		size_t len;
 
 		if (cbor_tag(c) != plain_tag(l->type[b]))
-			cbor_fail(c, PM_RULE_PLAIN);
+			cbor_fail(c);
 		data = cbor_bytes(c, &len);
 		if (len != (size_t)l->band[b].columns * rows * 8)
-			cbor_fail(c, PM_RULE_PLAIN);
+			cbor_fail(c);
 		for (uint32_t k = 0; k < l->band[b].columns && !c->err; k++, v += stride)
 			for (uint32_t r = 0; r < rows; r++, data += 8)
 				v[r] = get_le(data);
@@ -322,7 +322,7 @@ static const uint8_t *take_bits(struct block_cursor *b, uint64_t *len)
 
 	*len = cbor_uint(&b->items);
 	if (!b->items.err && *len > b->n_bits)
-		cbor_fail(&b->items, PM_RULE_BLOCK);
+		cbor_fail(&b->items);
 	if (b->items.err)
 		return NULL;
 	b->bits += *len;
@@ -344,7 +344,7 @@ static void take_packed(struct block_cursor *b, const struct pm_matrix *m, bool 
 	else
 		err = pm_unpack(m, lengths, len, bits, n_bits);
 	if (err == -EBADMSG)
-		cbor_fail(&b->items, PM_RULE_PACKED);
+		cbor_fail(&b->items);
 	else if (err)
 		b->items.err = err;
 }
@@ -353,11 +353,9 @@ static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, s
 			void *ctx)
 {
 	uint64_t left = (uint64_t)(l->columns - l->head) * rows, at = 0;
-	size_t n = cbor_array(c);
+	size_t n = cbor_tuples(c, 3);
 	uint16_t *status;
 
-	if (n % 3)
-		cbor_fail(c, PM_RULE_PAIRS);
 	if (c->err || !n)
 		return;
 	status = make(ctx, (size_t)l->columns * stride) + (size_t)l->head * stride;
@@ -365,7 +363,7 @@ static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, s
 		uint64_t valid = cbor_uint(c), missing = cbor_uint(c), reason = cbor_uint(c);
 
 		if (valid > left || missing > left - valid || !missing || !reason || reason > UINT16_MAX) {
-			cbor_fail(c, PM_RULE_STATUS);
+			cbor_fail(c);
 			return;
 		}
 		left -= valid + missing;
