@@ -19,42 +19,60 @@
 #include "record/perf/perf_pmu.h"
 #include "record/sources/sources.h"
 
-/* ---- what -e takes on this machine ---- */
-
-struct listing {
-	const struct root *root;
-	const char *glob;
+struct list {
+	struct options_common common;
+	char *what, *glob, *root_path, *metric_file;
+	char **event_files; /* owned, up to NULL */
+	bool no_vendor;
+	struct root root;
+	struct perf_pmus pmus;
+	char cpu[64];                               /* this CPU's id in the maps of vendor files; "": unknown */
+	struct metric_set vendor[1 + VENDOR_TEXTS]; /* those of --metrics-file, and the pack */
+	size_t n_vendor;
+	struct metric_table *metrics; /* owned; the vendor's, then all that are built in; ends with row NULL */
 	struct table *table;
-	/* consecutive PMUs that equal another one: named together */
-	const struct event_pmu *same_first, *same_last, *same_as;
-	int n;
+	unsigned n;
 };
 
-/* A word without wildcards matches anywhere in the name. */
-static bool event_wanted(const struct listing *l, const char *name)
+/* A word without wildcards matches anywhere in the name of an event. */
+static bool event_wanted(const struct list *l, const char *name)
 {
 	if (!l->glob || !l->glob[0])
 		return true;
 	return strpbrk(l->glob, "*?[") ? !fnmatch(l->glob, name, FNM_CASEFOLD) : strcasestr(name, l->glob) != NULL;
 }
 
-static void add_row(struct listing *l, const char *name, const char *kind, const char *unit, const char *help)
+static bool wanted(const struct list *l, const char *name)
 {
-	const char *cell[] = { name, kind, unit, help };
+	return !l->glob || !fnmatch(l->glob, name, 0);
+}
 
-	table_texts(l->table, cell, sizeof(cell) / sizeof(cell[0]));
+/* Begins a table of so many columns; the last one may take several lines. */
+static void begin_table(struct list *l, const char *const *head, size_t n)
+{
+	l->table = table_new();
+	for (size_t i = 0; i < n; i++)
+		table_column(l->table, head[i], TABLE_LEFT, i == n - 1);
+}
+
+/* Cells that the table has no column for are left out. */
+static void add_row(struct list *l, const char *a, const char *b, const char *c, const char *d)
+{
+	table_texts(l->table, (const char *const[]){ a, b, c, d }, d ? 4 : 3);
 	l->n++;
 }
 
-static void add(struct listing *l, const char *name, const char *kind, const char *unit, const char *help)
+/* ---- what -e takes on this machine ---- */
+
+static void add(struct list *l, const char *name, const char *kind, const char *unit, const char *help)
 {
 	if (event_wanted(l, name))
-		add_row(l, name, kind, unit, help);
+		add_row(l, name, kind, unit, help ? help : "");
 }
 
 /* Whether this CPU lacks a general event: asks the kernel, for this process in user mode, which needs no privilege.
  * If the machine is emulated, it cannot be asked. */
-static bool absent(const struct listing *l, uint32_t type, uint64_t config)
+static bool absent(const struct list *l, uint32_t type, uint64_t config)
 {
 	union perf_attr attr = { .a = { .size = PERF_ATTR_SIZE_VER0,
 					.type = type,
@@ -62,12 +80,12 @@ static bool absent(const struct listing *l, uint32_t type, uint64_t config)
 					.exclude_kernel = 1,
 					.exclude_hv = 1,
 					.disabled = 1 } };
-	SCOPED(fd_close) int fd = l->root->emulated ? -1 : perf_open(&attr, perf_on_task(0), -1);
+	SCOPED(fd_close) int fd = l->root.emulated ? -1 : perf_open(&attr, perf_on_task(0), -1);
 
 	return fd == -ENOENT || fd == -EOPNOTSUPP || fd == -ENXIO;
 }
 
-static void add_general(struct listing *l, const char *name, const char *alias, const char *kind, const char *unit,
+static void add_general(struct list *l, const char *name, const char *alias, const char *kind, const char *unit,
 			const char *help, bool is_absent)
 {
 	char text[200], both[128];
@@ -82,7 +100,7 @@ static void add_general(struct listing *l, const char *name, const char *alias, 
 
 static int add_cache(void *arg, const char *name, uint64_t config)
 {
-	struct listing *l = arg;
+	struct list *l = arg;
 
 	add_general(l, name, NULL, "cache", NULL, NULL, absent(l, PERF_TYPE_HW_CACHE, config));
 	return 0;
@@ -109,95 +127,77 @@ static bool same_kind(const struct event_pmu *a, const struct event_pmu *b)
 	       !strncmp(a->name, b->name, len[0]);
 }
 
-/* The first PMU of the same class or kind; NULL: none, or it is this one. */
+/* The first PMU of the same class or kind if it has the same events and terms; NULL: none, or it is this one. */
 static const struct event_pmu *twin_of(const struct perf_pmus *pmus, const struct event_pmu *pmu)
 {
-	for (size_t i = 0; &pmus->pmu[i] != pmu; i++)
-		if (perf_class(pmu) ? perf_class(&pmus->pmu[i]) == perf_class(pmu) : same_kind(&pmus->pmu[i], pmu))
-			return &pmus->pmu[i];
-	return NULL;
+	const struct event_pmu *twin = pmus->pmu;
+	size_t same = 0;
+
+	while (twin != pmu && (perf_class(pmu) ? perf_class(twin) != perf_class(pmu) : !same_kind(twin, pmu)))
+		twin++;
+	if (twin == pmu || twin->n_formats != pmu->n_formats || twin->n_aliases != pmu->n_aliases)
+		return NULL;
+	while (same < pmu->n_aliases && !strcmp(twin->alias[same].name, pmu->alias[same].name) &&
+	       !strcmp(twin->alias[same].text, pmu->alias[same].text))
+		same++;
+	return same == pmu->n_aliases ? twin : NULL;
 }
 
-static void add_same(struct listing *l)
+static void add_pmu(struct list *l, const struct event_pmu *pmu)
 {
-	char name[200], what[120];
+	SCOPED(buf_release) struct buf name = BUF_INIT, text = BUF_INIT;
+	bool tool = pmu->type == EVENT_TYPE_TOOL;
 
-	if (!l->same_first)
-		return;
-	snprintf(name, sizeof(name), l->same_first == l->same_last ? "%s/.../" : "%s/.../ to %s/.../",
-		 l->same_first->name, l->same_last->name);
-	snprintf(what, sizeof(what), "as %s", l->same_as->name);
-	add_row(l, name, "uncore", NULL, what);
-	l->same_first = NULL;
-}
-
-/* Whether the twin has that event, or term, and it is listed. */
-static bool listed(const struct listing *l, const struct event_pmu *twin, const struct event_alias *a,
-		   const char *behind)
-{
-	SCOPED(buf_release) struct buf name = BUF_INIT;
-	bool yes = twin && !a;
-
-	for (size_t i = 0; twin && i < twin->n_aliases && !yes; i++)
-		yes = !strcmp(twin->alias[i].name, a->name) && !strcmp(twin->alias[i].text, a->text);
-	if (yes) {
-		buf_printf(&name, "%s%s", twin->name, behind);
-		yes = !name.err && event_wanted(l, buf_str(&name));
-	}
-	return yes;
-}
-
-static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struct event_pmu *pmu)
-{
-	const struct event_pmu *twin = twin_of(pmus, pmu);
-	SCOPED(buf_release) struct buf name = BUF_INIT, terms = BUF_INIT;
-	bool same = false, described = twin && pmu->n_formats && twin->n_formats == pmu->n_formats &&
-				       listed(l, twin, NULL, "/TERM=VALUE,.../");
-	int before = l->n;
-
-	if (twin != l->same_as)
-		add_same(l);
 	for (size_t i = 0; i < pmu->n_aliases; i++) {
 		const struct event_alias *a = &pmu->alias[i];
 
 		buf_clear(&name);
+		buf_clear(&text);
 		/* The tool's events are known by their names alone. */
-		if (pmu->type == EVENT_TYPE_TOOL)
-			buf_addstr(&name, a->name);
-		else
-			buf_printf(&name, "%s/%s/", pmu->name, a->name);
-		/* What is the same on a dozen root complexes is listed only for the first that was requested. */
-		if (listed(l, twin, a, buf_str(&name) + strlen(pmu->name))) {
-			same = true;
-			continue;
-		}
-		buf_clear(&terms);
+		buf_printf(&name, tool ? "%s%s" : "%s/%s/", tool ? "" : pmu->name, a->name);
 		if (a->help)
-			buf_printf(&terms, "%s%s%s", a->help, a->deprecated ? " (deprecated)" : "",
-				   pmu->type == EVENT_TYPE_TOOL ? "" : "; ");
-		if (pmu->type != EVENT_TYPE_TOOL)
-			buf_addstr(&terms, a->text);
-		add(l, buf_str(&name), kind_of(pmu, a), a->unit, buf_str(&terms));
+			buf_printf(&text, "%s%s%s", a->help, a->deprecated ? " (deprecated)" : "", tool ? "" : "; ");
+		if (!tool)
+			buf_addstr(&text, a->text);
+		add(l, buf_str(&name), kind_of(pmu, a), a->unit, buf_str(&text));
 	}
 	buf_clear(&name);
-	buf_clear(&terms);
-	same |= described && !pmu->n_aliases;
-	if (same) {
-		if (l->n != before)
-			add_same(l);
-		l->same_first = l->same_first ? l->same_first : pmu;
-		l->same_last = pmu;
-		l->same_as = twin;
-	}
+	buf_clear(&text);
 	buf_printf(&name, "%s/TERM=VALUE,.../", pmu->name);
 	for (size_t i = 0; i < pmu->n_formats; i++)
-		buf_printf(&terms, "%s%s (%s)", i ? ", " : "", pmu->format[i].name, pmu->format[i].text);
-	if (pmu->n_formats && !described)
-		add(l, buf_str(&name), "terms", NULL, buf_str(&terms));
+		buf_printf(&text, "%s%s (%s)", i ? ", " : "", pmu->format[i].name, pmu->format[i].text);
+	if (pmu->n_formats)
+		add(l, buf_str(&name), "terms", NULL, buf_str(&text));
+}
+
+/* What is the same on a dozen root complexes is listed for the first of those that were requested, and consecutive
+ * others are named together. */
+static void add_pmus(struct list *l, const struct perf_pmus *pmus)
+{
+	SCOPED(scoped_free) bool *listed = memory_new(pmus->n, sizeof(*listed));
+	char name[200], as[120];
+
+	for (size_t i = 0, k; i < pmus->n; i = k) {
+		const struct event_pmu *pmu = &pmus->pmu[i], *twin = twin_of(pmus, pmu);
+		unsigned before = l->n;
+
+		k = i + 1;
+		if (!twin || !listed[twin - pmus->pmu]) {
+			add_pmu(l, pmu);
+			listed[i] = l->n > before;
+			continue;
+		}
+		while (k < pmus->n && twin_of(pmus, &pmus->pmu[k]) == twin)
+			k++;
+		snprintf(name, sizeof(name), k == i + 1 ? "%s/.../" : "%s/.../ to %s/.../", pmu->name,
+			 pmus->pmu[k - 1].name);
+		snprintf(as, sizeof(as), "as %s", twin->name);
+		add_row(l, name, "uncore", NULL, as);
+	}
 }
 
 /* PMUs of a class are described once: a word that matches one of them matches the description. */
-static void add_class(struct listing *l, const struct perf_pmus *pmus, const struct pmu_class *c)
+static void add_class(struct list *l, const struct perf_pmus *pmus, const struct pmu_class *c)
 {
 	const struct event_pmu *first = NULL, *last = NULL;
 	bool found = event_wanted(l, c->name);
@@ -240,7 +240,7 @@ static void add_class(struct listing *l, const struct perf_pmus *pmus, const str
 
 static int add_tracepoint(void *arg, const char *system, const char *name, uint64_t id)
 {
-	struct listing *l = arg;
+	struct list *l = arg;
 	char both[400];
 
 	snprintf(both, sizeof(both), "%s:%s", system, name);
@@ -248,7 +248,7 @@ static int add_tracepoint(void *arg, const char *system, const char *name, uint6
 	return 0;
 }
 
-static void add_tracepoints(struct listing *l, const struct event_view *v)
+static void add_tracepoints(struct list *l, const struct event_view *v)
 {
 	int n = v->tracepoints(v->data, "*", "*", add_tracepoint, l);
 
@@ -261,45 +261,51 @@ static void add_tracepoints(struct listing *l, const struct event_view *v)
 		    "/sys/kernel/tracing)");
 }
 
-/* This CPU's id in the maps of vendor files; false if it is unknown. */
-static bool list_cpu_id(const struct root *root, char *id, size_t size)
+static void find_cpu(struct list *l)
 {
 	const char *other = cpuid_for_vendor(NULL);
 	SCOPED(cpulist_release) struct cpulist online = { 0 };
-	bool known = other && snprintf(id, size, "%s", other) > 0;
+	bool known = other;
 
+	if (known)
+		snprintf(l->cpu, sizeof(l->cpu), "%s", other);
+	else
+		root_online(&l->root, &online);
 	/* The first may be offline, or not for this container. */
-	if (!known)
-		root_online(root, &online);
 	for (size_t i = 0; i < online.n && !known; i++) {
 		const struct cpulist one = { .cpu = &online.cpu[i], .n = 1 };
-		uint64_t midr = cputype_midr(root, online.cpu[i]);
-		struct cpuid_cpu *c;
+		uint64_t midr = cputype_midr(&l->root, online.cpu[i]);
+		struct cpuid_cpu *c = midr ? NULL : cpuid_collect(&l->root, &one, true);
 
-		known = midr && snprintf(id, size, "0x%016llx", (unsigned long long)midr) > 0;
-		c = known ? NULL : cpuid_collect(root, &one, true);
-		if (!c)
-			continue;
-		known = !c->err && cpuid_name(c, id, size);
+		known = midr || (c && !c->err && cpuid_name(c, l->cpu, sizeof(l->cpu)));
+		if (midr)
+			snprintf(l->cpu, sizeof(l->cpu), "0x%016llx", (unsigned long long)midr);
 		cpuid_free(c, 1);
 	}
-	return known;
 }
 
-static void add_pack(struct perf_pmus *pmus, const struct root *root, struct buf *notes)
+/* Names all PMUs, with the vendor's events. */
+static int take_pmus(struct list *l, struct buf *notes, struct error *e)
 {
+	const char *cpu = l->cpu[0] ? l->cpu : NULL;
 	struct vendor_texts texts;
-	char id[64];
 
-	perf_pmus_add_pack(pmus, list_cpu_id(root, id, sizeof(id)) ? id : NULL, NULL, false, &texts, notes);
+	if (l->event_files && *l->event_files) {
+		int err = perf_pmus_add_files(&l->pmus, l->event_files, NULL, cpu, notes, e);
+
+		if (err)
+			return err;
+	}
+	if (l->no_vendor)
+		return 0;
+	perf_pmus_add_pack(&l->pmus, cpu, NULL, false, &texts, notes);
 	vendor_texts_release(&texts);
+	return 0;
 }
 
-/* Appends the events whose name matches `glob` (NULL: all), for people; with those of vendor event files
- * (NULL-terminated; NULL: none). Their number, or -errno. */
-static int list_events(const struct root *root, const char *glob, char *const *event_files, bool no_vendor,
-		       struct buf *out, struct error *e)
+static int list_events(struct list *l, struct error *e)
 {
+	static const char *const head[] = { "EVENT", "KIND", "UNIT", "WHAT" };
 	static const struct {
 		const char *name, *kind, *help;
 	} forms[] = {
@@ -307,59 +313,33 @@ static int list_events(const struct root *root, const char *glob, char *const *e
 		{ "TYPE:CONFIG", "numeric", "attr.type and attr.config, unchanged" },
 		{ "mem:ADDR[/LEN][:rwx]", "breakpoint", "accesses to an address" },
 	};
-	struct listing l = { .root = root, .glob = glob, .table = table_new() };
-	SCOPED(perf_pmus_release) struct perf_pmus pmus = { 0 };
-	SCOPED(buf_release) struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT, notes = BUF_INIT;
 	struct event_view view;
-	char id[64];
-	int err;
+	unsigned before = l->n;
+	int err = take_pmus(l, &notes, e);
 
-	perf_pmus_read(&pmus, root);
-	if (event_files && *event_files) {
-		err = perf_pmus_add_files(&pmus, event_files, NULL, list_cpu_id(root, id, sizeof(id)) ? id : NULL,
-					  &notes, e);
-		if (err) {
-			table_free(l.table);
-			return err;
-		}
-	}
-	if (!no_vendor)
-		add_pack(&pmus, root, &notes);
-	view = perf_view(&pmus, root);
-	table_column(l.table, "EVENT", TABLE_LEFT, false);
-	table_column(l.table, "KIND", TABLE_LEFT, false);
-	table_column(l.table, "UNIT", TABLE_LEFT, false);
-	table_column(l.table, "WHAT", TABLE_LEFT, true);
+	if (err)
+		return err;
+	view = perf_view(&l->pmus, &l->root);
+	begin_table(l, head, 4);
 	for (const struct event_symbol *s = event_symbols; s->name; s++)
-		add_general(&l, s->name, s->alias, s->type == PERF_TYPE_SOFTWARE ? "software" : "hardware", s->unit,
-			    s->help, absent(&l, s->type, s->config));
-	event_cache_each(add_cache, &l);
-	for (size_t i = 0; i < pmus.n; i++)
-		add_pmu(&l, &pmus, &pmus.pmu[i]);
-	add_same(&l);
+		add_general(l, s->name, s->alias, s->type == PERF_TYPE_SOFTWARE ? "software" : "hardware", s->unit,
+			    s->help, absent(l, s->type, s->config));
+	event_cache_each(add_cache, l);
+	add_pmus(l, &l->pmus);
 	for (const struct pmu_class *c = pmu_classes; c->name; c++)
-		add_class(&l, &pmus, c);
-	add_tracepoints(&l, &view);
+		add_class(l, &l->pmus, c);
+	add_tracepoints(l, &view);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-		add(&l, forms[i].name, forms[i].kind, NULL, forms[i].help);
-	table_print(l.table, 0, true, false, out);
-	buf_addstr(out, buf_str(&notes));
-	table_free(l.table);
-	return l.n;
+		add(l, forms[i].name, forms[i].kind, NULL, forms[i].help);
+	table_print(l->table, 0, true, false, &text);
+	table_free(l->table);
+	if (l->n > before)
+		printf("%s%s", buf_str(&text), buf_str(&notes));
+	return 0;
 }
 
 /* ---- the command ---- */
-
-struct list {
-	struct options_common common;
-	char *what, *glob, *root, *metric_file;
-	char **event_files;                         /* owned, up to NULL */
-	struct metric_set vendor[1 + VENDOR_TEXTS]; /* those of --metrics-file, and the pack */
-	size_t n_vendor;
-	bool no_vendor;
-	struct metric_table *table; /* owned; the vendor's, then all that are built in; ends with row NULL */
-	unsigned n;
-};
 
 #define OPTIONS_INTO struct list
 static const struct option_row rows[] = {
@@ -368,7 +348,7 @@ static const struct option_row rows[] = {
 	{ "metrics-file", 0, "FILE|DIR", "include the CPU vendor's metrics, from files in that schema",
 	  TEXT(metric_file) },
 	{ "no-vendor", 0, NULL, "ignore what `pmrec vendor import` installed", FLAG(no_vendor) },
-	{ "root", 0, "DIR", "read /sys, /proc and /dev below DIR", TEXT(root) },
+	{ "root", 0, "DIR", "read /sys, /proc and /dev below DIR", TEXT(root_path) },
 	{ 0 },
 };
 
@@ -403,56 +383,26 @@ static const struct options_spec spec = {
 		 "  metricgroups  names for several metrics, for -M\n",
 };
 
-static bool wanted(const struct list *l, const char *name)
-{
-	return !l->glob || !fnmatch(l->glob, name, 0);
-}
-
-static struct table *new_table(const char *a, const char *b, const char *c)
-{
-	struct table *t = table_new();
-
-	table_column(t, a, TABLE_LEFT, false);
-	table_column(t, b, TABLE_LEFT, false);
-	table_column(t, c, TABLE_LEFT, true);
-	return t;
-}
-
-static void row(struct table *t, const char *a, const char *b, const char *c)
-{
-	table_texts(t, (const char *const[]){ a, b, c }, 3);
-}
-
 static void list_sources(struct list *l)
 {
-	struct table *t = new_table("SOURCE", "DEFAULT", "WHAT");
-
-	for (const struct source_ops *const *s = sources; *s; s++) {
-		if (!wanted(l, (*s)->name))
-			continue;
-		row(t, (*s)->name, "yes", (*s)->help);
-		l->n++;
-	}
-	command_print(t, &l->common);
+	begin_table(l, (const char *const[]){ "SOURCE", "DEFAULT", "WHAT" }, 3);
+	for (const struct source_ops *const *s = sources; *s; s++)
+		if (wanted(l, (*s)->name))
+			add_row(l, (*s)->name, "yes", (*s)->help, NULL);
+	command_print(l->table, &l->common);
 }
 
 static void list_metrics(struct list *l)
 {
-	struct table *t = new_table("METRIC", "UNIT", "WHAT");
-
-	for (const struct metric_table *m = l->table; m->row; m++) {
-		for (size_t i = 0; i < m->n; i++) {
-			if (!wanted(l, m->row[i].name) && !wanted(l, m->row[i].display))
-				continue;
-			row(t, m->row[i].name, m->row[i].unit ? m->row[i].unit : "",
-			    m->row[i].help ? m->row[i].help : "");
-			l->n++;
-		}
-	}
-	command_print(t, &l->common);
+	begin_table(l, (const char *const[]){ "METRIC", "UNIT", "WHAT" }, 3);
+	for (const struct metric_table *m = l->metrics; m->row; m++)
+		for (const struct metric *r = m->row; r < m->row + m->n; r++)
+			if (wanted(l, r->name) || wanted(l, r->display))
+				add_row(l, r->name, r->unit ? r->unit : "", r->help ? r->help : "", NULL);
+	command_print(l->table, &l->common);
 }
 
-static int load_pack(struct list *l, const char *id, struct error *e)
+static int load_pack(struct list *l, struct error *e)
 {
 	struct vendor_pack pack;
 	SCOPED(vendor_texts_release) struct vendor_texts texts = { 0 };
@@ -462,7 +412,7 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 	privileges_become_self(changed);
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	err = vendor_pack_texts(&pack, id, &texts, e);
+	err = vendor_pack_texts(&pack, l->cpu[0] ? l->cpu : NULL, &texts, e);
 	vendor_pack_close(&pack);
 	for (uint32_t i = 0; i < texts.n && !err; i++) {
 		const char *text = texts.set[i].metrics;
@@ -474,19 +424,17 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 	return err;
 }
 
-static int load_vendor(struct list *l, const struct root *root, struct error *e)
+static int load_vendor(struct list *l, struct error *e)
 {
-	char id[64];
-	const char *known = list_cpu_id(root, id, sizeof(id)) ? id : NULL;
-	int err = 0;
+	int err;
 
-	if (l->metric_file && !(err = metric_set_load(&l->vendor[0], l->metric_file, known, e)))
-		l->n_vendor = 1;
+	if (!l->metric_file)
+		return l->no_vendor ? 0 : load_pack(l, e);
+	err = metric_set_load(&l->vendor[0], l->metric_file, l->cpu[0] ? l->cpu : NULL, e);
 	if (err)
-		error_prefix(e, "--metrics-file");
-	else if (!l->no_vendor && !l->metric_file)
-		err = load_pack(l, known, e);
-	return err;
+		return error_prefix(e, "--metrics-file");
+	l->n_vendor = 1;
+	return 0;
 }
 
 /* Whether the machine has the PMU that a board's metric is about. */
@@ -518,27 +466,21 @@ static size_t sort_boards(const struct perf_pmus *pmus, struct metric_set *set)
 	return n;
 }
 
-static int take_tables(struct list *l, struct error *e)
+static int take_metrics(struct list *l, struct error *e)
 {
-	SCOPED(root_release) struct root root = { 0 };
-	SCOPED(perf_pmus_release) struct perf_pmus pmus = { 0 };
 	size_t n = 0, used = 0;
-	int err;
+	int err = load_vendor(l, e);
 
-	root_init(&root, l->root);
-	err = load_vendor(l, &root, e);
 	if (err)
 		return err;
-	if (l->n_vendor)
-		perf_pmus_read(&pmus, &root);
 	while (metric_tables[n].row)
 		n++;
-	l->table = memory_new(n + l->n_vendor + 1, sizeof(*l->table));
+	l->metrics = memory_new(n + l->n_vendor + 1, sizeof(*l->metrics));
 	for (size_t i = 0; i < l->n_vendor; i++)
 		if (l->vendor[i].n)
-			l->table[used++] = (struct metric_table){ "vendor", l->vendor[i].row,
-								  sort_boards(&pmus, &l->vendor[i]) };
-	memcpy(l->table + used, metric_tables, n * sizeof(*l->table));
+			l->metrics[used++] = (struct metric_table){ "vendor", l->vendor[i].row,
+								    sort_boards(&l->pmus, &l->vendor[i]) };
+	memcpy(l->metrics + used, metric_tables, n * sizeof(*l->metrics));
 	return 0;
 }
 
@@ -546,7 +488,7 @@ static void members_of(const struct list *l, const char *group, struct buf *out)
 {
 	size_t want = strlen(group);
 
-	for (const struct metric_table *m = l->table; m->row; m++)
+	for (const struct metric_table *m = l->metrics; m->row; m++)
 		for (size_t i = 0; i < m->n; i++)
 			for (const char *c = m->row[i].categories; c && *c; c += strcspn(c, ","), c += *c == ',')
 				if (strcspn(c, ",") == want && !strncmp(c, group, want))
@@ -556,10 +498,10 @@ static void members_of(const struct list *l, const char *group, struct buf *out)
 /* Prints each group once, in the order of the tables, with its metrics. */
 static void list_groups(struct list *l)
 {
-	struct table *t = new_table("GROUP", "", "METRICS");
 	SCOPED(names_release) struct names seen = { 0 };
 
-	for (const struct metric_table *m = l->table; m->row; m++)
+	begin_table(l, (const char *const[]){ "GROUP", "", "METRICS" }, 3);
+	for (const struct metric_table *m = l->metrics; m->row; m++)
 		for (size_t i = 0; i < m->n; i++)
 			for (const char *c = m->row[i].categories; c && *c; c += strcspn(c, ","), c += *c == ',') {
 				SCOPED(buf_release) struct buf members = BUF_INIT;
@@ -571,44 +513,31 @@ static void list_groups(struct list *l)
 					continue;
 				memory_done(names_set(&seen, group, 0));
 				members_of(l, group, &members);
-				row(t, group, "", buf_str(&members));
-				l->n++;
+				add_row(l, group, "", buf_str(&members), NULL);
 			}
-	command_print(t, &l->common);
-}
-
-static int list_events_of_machine(struct list *l, struct error *e)
-{
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-	SCOPED(root_release) struct root root = { 0 };
-	int n;
-
-	root_init(&root, l->root);
-	n = list_events(&root, l->glob, l->event_files, l->no_vendor, &text, e);
-	if (n > 0) {
-		fputs(buf_str(&text), stdout);
-		l->n += (unsigned)n;
-	}
-	return n < 0 ? n : 0;
+	command_print(l->table, &l->common);
 }
 
 static int list_all(struct list *l, struct error *e)
 {
-	bool all = !l->what;
+	bool all = !l->what, metrics = l->what && !strncmp(l->what, "metric", 6);
 	int err = 0;
 
+	root_init(&l->root, l->root_path);
+	perf_pmus_read(&l->pmus, &l->root);
+	find_cpu(l);
 	if (all || !strcmp(l->what, "sources"))
 		list_sources(l);
-	if (!err && (all || !strcmp(l->what, "events")))
-		err = list_events_of_machine(l, e);
-	if (!err && l->what && !strncmp(l->what, "metric", 6))
-		err = take_tables(l, e);
-	if (!err && l->what && !strcmp(l->what, "metrics"))
-		list_metrics(l);
-	if (!err && l->what && !strcmp(l->what, "metricgroups"))
-		list_groups(l);
+	if (all || !strcmp(l->what, "events"))
+		err = list_events(l, e);
+	if (metrics)
+		err = take_metrics(l, e);
 	if (err)
 		return e->number ? err : error_sys(e, -err, "list");
+	if (metrics && !strcmp(l->what, "metrics"))
+		list_metrics(l);
+	else if (metrics)
+		list_groups(l);
 	if (!l->n && l->glob)
 		return error_set(e, ENOENT, "nothing here is named '%s'", l->glob);
 	return 0;
@@ -624,7 +553,9 @@ int cmd_list(int argc, char **argv)
 		code = list_all(&l, &e) ? command_failed(&e) : 0;
 	for (size_t i = 0; i < l.n_vendor; i++)
 		metric_set_release(&l.vendor[i]);
-	free(l.table);
+	free(l.metrics);
+	perf_pmus_release(&l.pmus);
+	root_release(&l.root);
 	free(l.event_files);
 	options_common_release(&l.common);
 	return code;
