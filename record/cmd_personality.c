@@ -199,25 +199,8 @@ static const char *without_empty(const char *list)
 	return names.len ? buf_detach(&names) : "";
 }
 
-/* turbostat accepts the numbers that strtod() and strtoul() do, with no unit after them. */
-static const char *plain_number(const char *text, bool seconds)
-{
-	struct buf plain = BUF_INIT;
-
-	if (seconds)
-		buf_printf(&plain, "%.9f", strtod(text, NULL));
-	else
-		buf_printf(&plain, "%lu", strtoul(text, NULL, 0));
-	return buf_detach(&plain);
-}
-
 static void take(struct asked *a, const struct word *w, const char *argument)
 {
-	if (!a->who->perf && (!strcmp(w->name, "interval") || !strcmp(w->name, "num_iterations")))
-		argument = plain_number(argument, w->letter == 'i');
-	/* To turbostat, "-" is a file of that name. */
-	if (!a->who->perf && !strcmp(w->name, "out") && !strcmp(argument, "-"))
-		argument = "./-";
 	/* turbostat's first --show discards what was enabled before it. */
 	if (!strcmp(w->name, "show") && !given(a, "show"))
 		drop_word(&a->report, "--enable", 1);
@@ -588,7 +571,7 @@ static void end_by(int signo)
 
 static int judge(const struct asked *a, const struct joined *j, int code, int read)
 {
-	bool perf = a->who->perf, waited = !perf && *a->command && j->signal == SIGQUIT;
+	bool perf = a->who->perf;
 
 	/* SIGPIPE and SIGXFSZ; SIGKILL came from us. */
 	if (WIFSIGNALED(read) && WTERMSIG(read) != SIGKILL)
@@ -599,9 +582,7 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 		fprintf(stderr, "%s: cannot run '%s': %s\n", a->who->name, a->command[0], strerror(j->failure));
 		return 1;
 	}
-	if (j->signal && !waited &&
-	    ((j->signal != SIGINT && j->signal != SIGALRM && j->signal != SIGABRT) ||
-	     (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
+	if (j->signal && (j->signal != SIGINT || (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
 		end_by(j->signal);
 	if (j->ran && !j->cut && j->status)
 		return WIFEXITED(j->status) ? WEXITSTATUS(j->status) : (perf ? 128 : 0) + WTERMSIG(j->status);

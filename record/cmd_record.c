@@ -391,54 +391,28 @@ struct child {
 	bool started, ended;
 };
 
-enum { OWN = 1, PERF = 2, TURBOSTAT = 4, USR1 = 8, ALL = 15 };
-
-/* Signals that pmrec, and the programs that it stands for, do not leave to the kernel, which would end the process
- * silently. */
-static const struct {
-	int signo;
-	unsigned by;
-} handled[] = {
-	{ SIGINT, ALL },
-	{ SIGTERM, ALL },
-	{ SIGHUP, ALL },
-	{ SIGQUIT, ALL },
-	{ SIGCHLD, ALL },
-	{ SIGUSR1, USR1 },
-	{ SIGUSR2, OWN },
-	{ SIGALRM, PERF },
-	{ SIGABRT, PERF },
-	/* Only if sent by kill(1); that of a closed pipe is pending on the thread that wrote. */
-	{ SIGPIPE, PERF | TURBOSTAT },
-};
-
-/* Before any thread is started: those that pmrec receives, or the program that it stands for, with a command or not.
+/* Before any thread is started: signals that pmrec does not leave to the kernel, which would end the process silently.
  * They are blocked in every thread; the control thread reads them. A descriptor or -errno. */
-static int signals_open(const struct joined *j, bool command)
+static int signals_open(const struct joined *j)
 {
-	unsigned by = !j ? OWN : j->says ? PERF : TURBOSTAT;
+	static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1, SIGUSR2 };
 	struct sigaction old;
 	sigset_t set;
 	int fd;
 
-	/* It ends turbostat if there is a command, and perf if there is none. */
-	if (!j || j->says == command)
-		by |= USR1;
 	sigemptyset(&set);
 	/* A shell without job control starts background jobs with SIGINT ignored. That is about the terminal's
 	 * Ctrl-C, not meant to make a recorder that only SIGKILL and SIGTERM can end. */
 	signal(SIGINT, SIG_DFL);
 	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
-		int signo = handled[i].signo;
+		bool ignored = !sigaction(handled[i], NULL, &old) && old.sa_handler == SIG_IGN;
 
-		/* What the caller ignored (nohup) stays ignored. */
-		if (handled[i].by & by &&
-		    (signo == SIGCHLD || sigaction(signo, NULL, &old) || old.sa_handler != SIG_IGN))
-			sigaddset(&set, signo);
+		/* What the caller ignored (nohup) stays ignored. The last ends perf and turbostat at once. */
+		if ((handled[i] == SIGCHLD || !ignored) && (handled[i] != SIGUSR2 || !j))
+			sigaddset(&set, handled[i]);
 	}
 	signal(SIGCHLD, SIG_DFL);
-	if (!j)
-		signal(SIGPIPE, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* write() says it */
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	sigaddset(&set, SIGCONT); /* stays pending: see continued() */
@@ -1189,13 +1163,11 @@ static void recorder_signal(struct recorder *r, const struct signals_event *s)
 		mark(r, NULL);
 		break;
 	case SIGINT:
-	case SIGALRM:
-	case SIGABRT:
 	case SIGQUIT:
 		r->quit = true;
 		/* perf and turbostat wait for a command that did not receive the signal; perf's intervals end with
-		 * it, and perf dies of SIGQUIT. */
-		if (r->joined && running && !s->terminal && (s->signo != SIGQUIT || !r->joined->says) &&
+		 * it. */
+		if (r->joined && running && !s->terminal && s->signo == SIGINT &&
 		    !(r->joined->says && r->options->sample.interval_ns))
 			break;
 		/* A second Ctrl-C is for a command that ignores the first. */
@@ -1838,7 +1810,7 @@ int record_joined(int argc, char **argv, struct joined *j)
 		     *args[] = { (char *)"list", root ? (char *)"--root" : NULL, root, NULL };
 
 		code = cmd_list(root ? 3 : 1, args);
-	} else if ((r.signals = signals_open(j, r.options->run.command)) < 0) {
+	} else if ((r.signals = signals_open(j)) < 0) {
 		error_sys(&r.error, -r.signals, "signals");
 		code = command_failed(&r.error);
 	} else {

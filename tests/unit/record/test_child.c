@@ -127,7 +127,7 @@ static int waits(void)
 {
 	struct error e = { 0 };
 	struct child c;
-	int s = signals_open(NULL, true);
+	int s = signals_open(NULL);
 
 	if (s < 0)
 		return 1;
