@@ -415,7 +415,6 @@ static int signals_open(const struct joined *j)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* write() says it */
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	sigaddset(&set, SIGCONT); /* stays pending: see continued() */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return fd < 0 ? -errno : fd;
 }

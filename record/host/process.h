@@ -61,14 +61,6 @@ static inline bool interrupted(void)
 				     sigismember(&set, SIGHUP) == 1 || sigismember(&set, SIGQUIT) == 1);
 }
 
-/* Whether the process was stopped once and went on. */
-static inline bool continued(void)
-{
-	sigset_t set;
-
-	return !sigpending(&set) && sigismember(&set, SIGCONT) == 1;
-}
-
 /* The recorder reads its signals from a descriptor, and while it waits for a file it reads none. */
 
 /* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the process at once, unless ignored: for the time in which

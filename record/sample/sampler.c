@@ -269,8 +269,6 @@ static void count_delay(struct reader *r, uint64_t due_ns, uint64_t now, uint64_
 		return;
 	}
 	r->delay.overrun_ns += now - due_ns;
-	if (now - due_ns > r->delay.longest_ns)
-		r->delay.longest_ns = now - due_ns;
 }
 
 static void run_ticks(struct reader *r, const struct ring_epoch *e)
@@ -773,10 +771,7 @@ struct sampler_delay sampler_delay(const struct sampler *s)
 		const struct sampler_delay *d = &s->reader[i].delay;
 
 		most.late_ns = d->late_ns > most.late_ns ? d->late_ns : most.late_ns;
-		if (d->overrun_ns > most.overrun_ns) {
-			most.overrun_ns = d->overrun_ns;
-			most.longest_ns = d->longest_ns;
-		}
+		most.overrun_ns = d->overrun_ns > most.overrun_ns ? d->overrun_ns : most.overrun_ns;
 		most.missed = d->missed > most.missed ? d->missed : most.missed;
 		most.stood_in += d->stood_in;
 	}

@@ -23,7 +23,6 @@ struct sampler_delay {
 	/* Why ticks were lost: the most of one reader. */
 	uint64_t late_ns;    /* it woke up that long after the tick was due */
 	uint64_t overrun_ns; /* it was still reading when that tick was due */
-	uint64_t longest_ns; /* of that, the longest reading */
 	uint64_t missed;     /* ticks that it did not take, whoever else did */
 	uint64_t stood_in;   /* samples that the kernel left out and that were read, of all readers */
 };

@@ -1,6 +1,5 @@
 #include "record/sample/session.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,73 +27,20 @@
 /* If the last tick has not been taken this long after it was due, it waits for a file that does not respond. */
 #define DUE_NS 1000000000u
 
-/* ---- the cost of recording, for the recording ---- */
-
-/* A line about one of our threads; "" if there is none. */
-static const char *line_of(const char *tid, const char *file, char line[static 80])
+/* Adds what delayed the current readers; call it before they end. */
+static void add_delay(struct sampler_delay *sum, struct sampler_delay d)
 {
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%.20s/%s", tid, file);
-	f = fopen(path, "re");
-	if (!f || !fgets(line, 80, f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
-	return line;
-}
-
-/* "CPU-ns WAITED-ns SLICES"; kernels without schedstats have no such file, or zeros. */
-static uint64_t waited(const char *tid)
-{
-	unsigned long long wait;
-	char line[80];
-
-	return sscanf(line_of(tid, "schedstat", line), "%*u %llu", &wait) == 1 ? wait : 0;
-}
-
-/* Readers have names that end in a number: pmrec/0. */
-static bool is_reader(const char *tid)
-{
-	char line[80];
-	const char *name = line_of(tid, "comm", line);
-
-	return !strncmp(name, "pmrec/", 6) && name[6] >= '0' && name[6] <= '9';
-}
-
-/* Adds how long the current threads have waited, and what delayed the readers; call it before they end. */
-static void cost_add_threads(struct cost *c, const struct sampler *s)
-{
-	struct sampler_delay delay = sampler_delay(s);
-	DIR *dir = opendir("/proc/self/task");
-	struct dirent *d;
-
-	while (dir && (d = readdir(dir))) {
-		uint64_t ns = d->d_name[0] == '.' ? 0 : waited(d->d_name);
-
-		c->waited_ns += ns;
-		if (ns && is_reader(d->d_name))
-			c->reader_ns += ns;
-	}
-	if (dir)
-		closedir(dir);
-	/* Stopped while it read: that reading is not to blame. */
-	if (continued()) {
-		delay.late_ns += delay.longest_ns;
-		delay.overrun_ns -= delay.longest_ns;
-	}
-	c->delay.late_ns += delay.late_ns;
-	c->delay.overrun_ns += delay.overrun_ns;
-	c->delay.missed += delay.missed;
-	c->delay.stood_in += delay.stood_in;
+	sum->late_ns += d.late_ns;
+	sum->overrun_ns += d.overrun_ns;
+	sum->missed += d.missed;
+	sum->stood_in += d.stood_in;
 }
 
 /* One-time values pmrec.cost.*, with the model locked. */
-static void cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped)
+static void record_cost(struct session *s)
 {
-	struct recording_stats stats = recording_stats(r);
-	struct outlet_state out = recording_outlet(r);
+	struct recording_stats stats = recording_stats(s->recording);
+	struct outlet_state out = recording_outlet(s->recording);
 	struct rusage usage = { 0 };
 
 	getrusage(RUSAGE_SELF, &usage);
@@ -102,24 +48,22 @@ static void cost_record(const struct cost *c, struct plan *p, struct recording *
 		const char *name;
 		uint64_t value;
 	} row[] = {
-		{ "elapsed_ns", clocks_monotonic() - c->begin_ns },
+		{ "elapsed_ns", clocks_monotonic() - s->cost_ns },
 		{ "cpu_ns", clocks_timeval_ns(&usage.ru_utime) + clocks_timeval_ns(&usage.ru_stime) },
 		{ "wakeups", (uint64_t)usage.ru_nvcsw },
-		{ "waited_ns", c->waited_ns },
-		{ "reader_waited_ns", c->reader_ns },
-		{ "late_ns", c->delay.late_ns },
-		{ "overrun_ns", c->delay.overrun_ns },
-		{ "missed", c->delay.missed },
-		{ "stood_in", c->delay.stood_in },
+		{ "late_ns", s->delay.late_ns },
+		{ "overrun_ns", s->delay.overrun_ns },
+		{ "missed", s->delay.missed },
+		{ "stood_in", s->delay.stood_in },
 		{ "memory_kib", (uint64_t)usage.ru_maxrss },
 		{ "stalls", out.stalls },
 		{ "stalled_ns", out.stalled_ns },
-		{ "dropped", dropped },
+		{ "dropped", s->dropped },
 		{ "bytes", stats.bytes },
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		plan_fact(p, pm_u64(row[i].value), "pmrec.cost.%s", row[i].name);
+		plan_fact(&s->plan, pm_u64(row[i].value), "pmrec.cost.%s", row[i].name);
 }
 
 /* ---- the plan ---- */
@@ -222,7 +166,7 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 {
 	int err;
 
-	s->cost.begin_ns = clocks_monotonic();
+	s->cost_ns = clocks_monotonic();
 	s->options = o;
 	s->run = 1;
 	s->hotplug.fd = -1;
@@ -314,8 +258,7 @@ static int session_start_threads(struct session *s, struct error *e)
 static void session_stop_threads(struct session *s)
 {
 	if (s->sampler) {
-		if (!s->options->perf.brief)
-			cost_add_threads(&s->cost, s->sampler);
+		add_delay(&s->delay, sampler_delay(s->sampler));
 		s->dropped += ring_dropped(&s->ring);
 	}
 	if (!sampler_free(s->sampler))
@@ -407,7 +350,7 @@ static void finish_sources(struct session *s)
 		ops->finish(&s->source[i], &s->plan);
 	}
 	s->plan.source = NULL;
-	cost_record(&s->cost, &s->plan, s->recording, s->dropped);
+	record_cost(s);
 	recording_unlock(s->recording);
 }
 

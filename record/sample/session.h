@@ -6,14 +6,6 @@
 #include "record/sample/recording.h"
 #include "record/sample/sampler.h"
 
-/* The cost of recording, for the recording. */
-struct cost {
-	uint64_t begin_ns;  /* all is counted from then on, CLOCK_MONOTONIC */
-	uint64_t waited_ns; /* its threads, while runnable */
-	uint64_t reader_ns; /* of that, the readers */
-	struct sampler_delay delay;
-};
-
 struct session {
 	const struct record_options *options;
 	struct root root;
@@ -28,8 +20,9 @@ struct session {
 	struct readout readout;
 	struct ring ring;
 	struct sampler *sampler;
-	struct cost cost;
-	uint64_t dropped; /* snapshots without a buffer, of earlier rings */
+	uint64_t cost_ns;           /* since when the cost of recording is counted, CLOCK_MONOTONIC */
+	struct sampler_delay delay; /* of earlier samplers */
+	uint64_t dropped;           /* snapshots without a buffer, of earlier rings */
 	const struct clock_source *clocks;
 	uint64_t chunk_ns; /* chunks end after that time */
 	bool per_cpu;

@@ -336,32 +336,25 @@ static uint64_t cost_of(const struct report *p, const char *what)
 }
 
 /* Why ticks were lost but to a slow output. A cause explains no more time than it took. */
-static void add_why_lost(struct report *p, uint64_t lost, double seconds)
+static void add_why_lost(struct report *p, uint64_t lost)
 {
 	double half_ns = (double)lost * (double)pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0) / 2;
-	uint64_t waited_ns = cost_of(p, "reader_waited_ns"), late_ns = cost_of(p, "late_ns");
-	uint64_t readers = info_number(p->m, "pmrec.readers");
-	double waited = (double)waited_ns / 1e6 / seconds;
+	uint64_t late_ns = cost_of(p, "late_ns"), overrun_ns = cost_of(p, "overrun_ns");
 
-	/* Kernels that do not count it say that nobody ever waited. */
-	if (lost && cost_of(p, "waited_ns") && late_ns / 2 > waited_ns && (double)late_ns >= half_ns) {
-		buf_addstr(&p->cell, "the recorder did not run for ");
+	if (lost && late_ns >= overrun_ns && (double)late_ns >= half_ns) {
+		buf_addstr(&p->cell, "readers were late by ");
 		say_ns(&p->cell, late_ns);
-		buf_addstr(&p->cell, ": it was stopped, or its cgroup was frozen, or the host took its CPU");
-	} else if (lost > p->s->snapshots / 100 && waited >= 10 && (double)waited_ns >= half_ns) {
-		buf_printf(&p->cell, "readers waited %.0f ms per second for a CPU", waited);
-		if (readers > 1)
-			buf_printf(&p->cell, ", all %llu together", (unsigned long long)readers);
-		buf_addstr(&p->cell, "; try a longer interval, or fewer events");
-	} else if (lost && (double)cost_of(p, "overrun_ns") >= half_ns) {
+		buf_addstr(&p->cell,
+			   ": they waited for a CPU, or pmrec was stopped; try a longer interval, or fewer events");
+	} else if (lost && (double)overrun_ns >= half_ns) {
 		buf_addstr(&p->cell, "reading took longer than an interval; try a longer one, or fewer sources");
 	}
 }
 
-static void why_lost(struct report *p, uint64_t lost, uint64_t dropped, double seconds)
+static void why_lost(struct report *p, uint64_t lost, uint64_t dropped)
 {
 	buf_clear(&p->cell);
-	add_why_lost(p, lost, seconds);
+	add_why_lost(p, lost);
 	if (dropped && p->cell.len)
 		buf_printf(&p->cell, "; %llu: ", (unsigned long long)dropped);
 	if (dropped)
@@ -382,11 +375,9 @@ static void cost(struct report *p)
 	if (!pm_model_config(p->m, "pmrec.cost.cpu_ns", PM_NONE) || seconds <= 0)
 		return;
 	buf_clear(&p->cell);
-	buf_printf(&p->cell,
-		   "%.2f %% of a CPU, %.0f wake-ups per second, waited %.1f ms per second for a CPU (all "
-		   "threads together), %.1f MB",
+	buf_printf(&p->cell, "%.2f %% of a CPU, %.0f wake-ups per second, %.1f MB",
 		   (double)cost_of(p, "cpu_ns") / 1e7 / seconds, (double)cost_of(p, "wakeups") / seconds,
-		   (double)cost_of(p, "waited_ns") / 1e6 / seconds, (double)cost_of(p, "memory_kib") / 1024);
+		   (double)cost_of(p, "memory_kib") / 1024);
 	if (stalls)
 		buf_printf(&p->cell, "; the output stalled %llu time%s, %.1f s", (unsigned long long)stalls,
 			   plural(stalls), (double)cost_of(p, "stalled_ns") / 1e9);
@@ -397,7 +388,7 @@ static void cost(struct report *p)
 		say_fact_f(p, "missed readings", "%llu by one reader; its groups lack those ticks",
 			   (unsigned long long)missed);
 	lost = missed > lost ? missed : lost;
-	why_lost(p, lost, dropped, seconds);
+	why_lost(p, lost, dropped);
 }
 
 /* Perf events of CPUs that no reader read. */

@@ -432,26 +432,19 @@ def check_text(pmrep, path, r, said):
     cost = {c["name"][11:]: c["value"] for c in said["config"] if c["name"].startswith("pmrec.cost.")}
     if cost.get("cpu_ns") and said["duration_ns"]:
         s, get = (cost.get("elapsed_ns") or said["duration_ns"]) / 1e9, lambda k: cost.get(k, 0)
-        line = "%.2f %% of a CPU, %.0f wake-ups per second, waited %.1f ms per second for a CPU (all threads together), %.1f MB" % (
-            get("cpu_ns") / 1e7 / s, get("wakeups") / s, get("waited_ns") / 1e6 / s, get("memory_kib") / 1024)
+        line = "%.2f %% of a CPU, %.0f wake-ups per second, %.1f MB" % (get("cpu_ns") / 1e7 / s, get("wakeups") / s, get("memory_kib") / 1024)
         line += "; the output stalled %s, %.1f s" % (plural(get("stalls"), "time"), get("stalled_ns") / 1e9) if get("stalls") else ""
         has("cost", line + ("; %d dropped" % get("dropped") if get("dropped") else ""))
         if get("missed") > said["lost_ticks"]:
             has("missed readings", "%d by one reader; its groups lack those ticks" % get("missed"))
         check("%s: missed readings" % path, get("missed") > said["lost_ticks"], any(x.startswith("missed readings ") for x in page))
-        lost, waited = max(said["lost_ticks"] - get("dropped"), get("missed")), get("reader_waited_ns") / 1e6 / s
-        # What explains at least half of the time that was lost otherwise than by the output, and no more than it took.
+        lost = max(said["lost_ticks"] - get("dropped"), get("missed"))
+        # What explains at least half of the time that was lost otherwise than by the output.
         least = lost * (said["interval_ns"] or 0)
         why = None
-        if not lost:
-            pass
-        elif get("waited_ns") and get("late_ns") > 2 * get("reader_waited_ns") and 2 * get("late_ns") >= least:
-            why = "the recorder did not run for %s: it was stopped, or its cgroup was frozen, or the host took its CPU" % duration(get("late_ns"))
-        elif lost > said["snapshots"] // 100 and waited >= 10 and 2 * get("reader_waited_ns") >= least:
-            n = next((c["value"] for c in said["config"] if c["name"] == "pmrec.readers"), 1)
-            why = "readers waited %.0f ms per second for a CPU%s; try a longer interval, or fewer events" % (
-                waited, ", all %d together" % n if n > 1 else "")
-        elif 2 * get("overrun_ns") >= least:
+        if lost and get("late_ns") >= get("overrun_ns") and 2 * get("late_ns") >= least:
+            why = "readers were late by %s: they waited for a CPU, or pmrec was stopped; try a longer interval, or fewer events" % duration(get("late_ns"))
+        elif lost and 2 * get("overrun_ns") >= least:
             why = "reading took longer than an interval; try a longer one, or fewer sources"
         if get("dropped"):
             why = ("%s; %d: " % (why, get("dropped")) if why else "") + "the output was too slow; try --buffer, or a longer interval"
@@ -572,23 +565,19 @@ def main(pmrep, *paths):
         data, _ = redacted.build(redacted.Canaries())
         with open(folder + "/canaries.pmr", "wb") as f:
             f.write(data)
-        busy = {"cpu_ns": 3 * 10**9, "wakeups": 700, "waited_ns": 10**9, "memory_kib": 5000, "stood_in": 5}
+        busy = {"cpu_ns": 3 * 10**9, "wakeups": 700, "memory_kib": 5000, "stood_in": 5}
         # Of 21 s, 5 ticks of 1 s are lost: half of that is the least that explains them.
         least = 5 * SECOND // 2
-        machine(folder + "/waited.pmr", {**busy, "reader_waited_ns": least, "stalls": 1, "stalled_ns": 10**9, "sampled": 4},
+        machine(folder + "/late.pmr", {**busy, "late_ns": least, "stalls": 1, "stalled_ns": 10**9, "sampled": 4},
                 (10**6, 2 * 10**6, 10**6 + 4 * 10**10))
-        machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": least - 1, "stalls": 2, "stalled_ns": 10**9, "dropped": 3},
-                (0, 10**6, 10**7))
-        # Late without having waited is stopped; a reading that took longer than anything else does is a cause of its own.
-        machine(folder + "/stopped.pmr", {**busy, "reader_waited_ns": 10**9, "late_ns": 2 * least, "overrun_ns": least})
-        machine(folder + "/not_stopped.pmr", {**busy, "reader_waited_ns": least, "late_ns": 2 * least, "overrun_ns": least})
-        machine(folder + "/overrun.pmr", {**busy, "reader_waited_ns": least - 1, "overrun_ns": least, "dropped": 3})
-        machine(folder + "/unknown.pmr", {**busy, "reader_waited_ns": least - 1, "late_ns": least - 1, "overrun_ns": least - 1})
-        machine(folder + "/missed.pmr", {**busy, "reader_waited_ns": 11 * SECOND, "missed": 22})
-        machine(folder + "/together.pmr", {**busy, "reader_waited_ns": 90 * SECOND, "missed": 22, "readers": 8, "elapsed_ns": 40 * SECOND})
-        machine(folder + "/missed_more.pmr", {**busy, "reader_waited_ns": 11 * SECOND - 1, "missed": 22, "dropped": 3})
+        machine(folder + "/dropped.pmr", {**busy, "stalls": 2, "stalled_ns": 10**9, "dropped": 3}, (0, 10**6, 10**7))
+        machine(folder + "/both.pmr", {**busy, "late_ns": least, "overrun_ns": least, "readers": 8})
+        machine(folder + "/overrun.pmr", {**busy, "late_ns": least, "overrun_ns": least + 1, "dropped": 3})
+        machine(folder + "/unknown.pmr", {**busy, "late_ns": least - 1, "overrun_ns": least - 1})
+        machine(folder + "/missed.pmr", {**busy, "late_ns": 11 * SECOND, "missed": 22})
+        machine(folder + "/missed_more.pmr", {**busy, "late_ns": 11 * SECOND - 1, "missed": 22, "dropped": 3, "elapsed_ns": 40 * SECOND})
         own = [folder + "/%s.pmr" % name for name in
-               ("missed", "missed_more", "together", "machine", "canaries", "waited", "dropped", "stopped", "not_stopped", "overrun", "unknown")]
+               ("missed", "missed_more", "machine", "canaries", "late", "dropped", "both", "overrun", "unknown")]
         check_choice(pmrep, own[0])
         check_long(pmrep, folder)
         for path in own + list(paths):
