@@ -282,13 +282,11 @@ struct collect {
 	/* Beside another sink intervals are those of the recorder, and join here: */
 	uint64_t every_ns; /* so long a bin is; 0: an interval is one */
 	uint64_t number;   /* of the bin that is open, of those of the recording */
-	double *seconds;   /* owned: by interval */
-	struct piece {
+	struct {
 		uint32_t bin;
-		size_t from, to; /* intervals */
-		double seconds;
-	} * stretch; /* owned: the same, by bin */
-	uint32_t n_seconds, n_stretch, layouts;
+		double seconds; /* 0: says nothing */
+	} * taken;              /* owned: by interval */
+	uint32_t n_taken, layouts;
 	size_t damages;
 	int64_t start_wall_ns;
 	bool back; /* a recording was made before the one that stands before it: one clock cannot tell both times */
@@ -605,58 +603,28 @@ static bool says_nothing(double mean, double rate, double seconds)
 	return rate * seconds < REQUESTS_FEW && rate * mean < 1000 * TIME_LITTLE;
 }
 
-/* Adds the values of some intervals in one bin to what it has so far. */
-static void join_values(const struct collect *c, const struct piece *g, const struct drawn *d, bool amount,
-			struct incident_row_series *all)
-{
-	for (size_t k = g->from; k < g->to; k++) {
-		const struct value *v = &d->cell->value[k];
-		double seconds = c->seconds[k], x = amount ? v->v / seconds : v->v;
-
-		if (v->reason || !isfinite(x) || (d->count && says_nothing(x, d->count->value[k].v, seconds)))
-			continue;
-		all->mean = all->weight > 0 ? (all->mean * all->weight + x * seconds) / (all->weight + seconds) : x;
-		all->weight += seconds;
-	}
-}
-
-/* The same for many that are all known, as nearly all are; false: some are not, and nothing was done. */
-static bool join_known(const struct collect *c, const struct piece *g, const struct drawn *d, bool amount,
-		       struct incident_row_series *all)
-{
-	const struct value *v = d->cell->value;
-	double sum = 0, weight = all->weight + g->seconds;
-	uint32_t reasons = 0;
-
-	if (g->to - g->from < 2 || d->count)
-		return false;
-	for (size_t k = g->from; k < g->to; k++) {
-		reasons |= v[k].reason;
-		sum += amount ? v[k].v : v[k].v * c->seconds[k];
-	}
-	if (reasons || !isfinite(sum))
-		return false;
-	all->mean = (all->mean * all->weight + sum) / weight;
-	all->weight = weight;
-	return true;
-}
-
 /* Series by series, because the values of each are adjacent, here and there. */
 static void put_values(struct collect *c, size_t n)
 {
 	for (const struct drawn *d = c->drawn; d < c->drawn + c->n_drawn; d++) {
 		struct incident_row_series *x = &c->s->series[d->series];
+		const struct value *v = d->cell->value;
 		bool amount = c->s->metric[x->metric].amount;
 
-		for (const struct piece *g = c->stretch; g < c->stretch + n; g++) {
+		for (size_t k = 0; k < n; k++) {
+			double seconds = c->taken[k].seconds;
+
 			/* It may have been away, so that this is not the bin that was open before. */
-			if (x->bin != g->bin)
-				x->mean = x->weight = 0;
-			x->bin = g->bin;
-			if (!join_known(c, g, d, amount, x))
-				join_values(c, g, d, amount, x);
-			if (x->weight > 0)
-				x->v[g->bin] = (float)x->mean;
+			if (x->bin != c->taken[k].bin)
+				x->sum = x->weight = 0;
+			x->bin = c->taken[k].bin;
+			if (!v[k].reason && isfinite(v[k].v) && seconds > 0 &&
+			    !(d->count && says_nothing(v[k].v, d->count->value[k].v, seconds))) {
+				x->sum += amount ? v[k].v : v[k].v * seconds;
+				x->weight += seconds;
+			}
+			if (x->weight > 0 && (k + 1 == n || c->taken[k + 1].bin != x->bin))
+				x->v[x->bin] = (float)(x->sum / x->weight);
 		}
 	}
 }
@@ -681,35 +649,29 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 {
 	struct collect *c = (struct collect *)sink;
 	struct incident_store *s = c->s;
-	size_t stretches = 0;
 
 	if (n && !c->origin_ns)
 		find_origin(c, interval);
-	memory_hold(&c->seconds, &c->n_seconds, n, sizeof(*c->seconds));
-	memory_hold(&c->stretch, &c->n_stretch, n, sizeof(*c->stretch));
+	memory_hold(&c->taken, &c->n_taken, n, sizeof(*c->taken));
 	for (size_t k = 0; k < n; k++) {
 		uint64_t middle = (interval[k].from_ns + interval[k].to_ns) / 2 - c->origin_ns;
 		uint64_t number = c->every_ns ? middle / c->every_ns : 0;
-		bool next = !c->every_ns || number != c->number;
 
-		c->seconds[k] = (double)interval[k].duration_ns / 1e9;
-		if (!interval[k].duration_ns)
-			continue;
-		if (next) {
+		if (interval[k].duration_ns && (!c->every_ns || number != c->number)) {
 			if (s->used == s->bins)
 				store_bins(s, 2 * s->bins);
 			s->from_s[s->used++] =
 				c->shift_s + (double)(int64_t)(interval[k].from_ns - c->origin_ns) / 1e9;
 		}
-		if (next || !stretches || c->stretch[stretches - 1].to != k)
-			c->stretch[stretches++] = (struct piece){ .bin = s->used - 1, .from = k };
-		c->stretch[stretches - 1].to = k + 1;
-		c->stretch[stretches - 1].seconds += c->seconds[k];
+		c->taken[k].seconds = (double)interval[k].duration_ns / 1e9;
+		c->taken[k].bin = s->used ? s->used - 1 : 0;
+		if (!interval[k].duration_ns)
+			continue;
 		c->number = number;
 		c->end_s = c->shift_s + (double)(int64_t)(interval[k].to_ns - c->origin_ns) / 1e9;
 		s->to_s[s->used - 1] = c->end_s;
 	}
-	put_values(c, stretches);
+	put_values(c, n);
 	return 0;
 }
 
@@ -829,8 +791,7 @@ static void finish(struct collect *c, struct incidents *found)
 	free(c->wanted);
 	free(c->fault);
 	free(c->drawn);
-	free(c->seconds);
-	free(c->stretch);
+	free(c->taken);
 }
 
 /* Reads the recording. `only`: the incident whose metrics are read, interval by interval; NULL: all. */
@@ -1639,9 +1600,6 @@ void incident_put_time(const struct incidents *all, const struct incident *i, st
 	case INCIDENT_DRIFT:
 	case INCIDENT_PEER:
 		buf_addstr(out, "throughout");
-		return;
-	case INCIDENT_RHYTHM:
-		buf_printf(out, "every %.*f s", digits_of(all->bin_s), i->every_s);
 		return;
 	default:
 		buf_printf(out, "%+.*f s", digits, i->from_s);

@@ -19,7 +19,6 @@ enum incident_kind {
 	INCIDENT_STRETCH, /* a series was different for a while */
 	INCIDENT_DRIFT,   /* a series rose or fell throughout */
 	INCIDENT_PEER,    /* one among equals differed throughout */
-	INCIDENT_RHYTHM,  /* the same repeatedly, at a fixed distance */
 	INCIDENT_LOSS,    /* ticks were lost, or bytes are damaged */
 };
 
@@ -48,8 +47,7 @@ struct incident {
 	enum incident_kind kind;
 	double from_s, to_s; /* seconds after the start */
 	double score;
-	double every_s;                 /* of a rhythm */
-	uint32_t times;                 /* likewise: how often; of a loss: how many ticks */
+	uint32_t times;                 /* of a loss: how many ticks */
 	char *text;                     /* owned: the sentence, without the time */
 	struct incident_series *series; /* owned; best first */
 	uint32_t n_series, n_all;

@@ -6,8 +6,8 @@
  * towards that of a normal distribution by as many observations as PRIOR says. Whatever bursts again and again thus
  * has a long tail and is no news.
  *
- * Before that, what is usual is taken off: what all of a family do together, a step or a drift, and waves; and what
- * recurs at a fixed distance. Steps, drifts and rhythms are findings of their own.
+ * Before that, what is usual is taken off: a step or a drift, waves, and what recurs at a fixed distance. Steps and
+ * drifts are findings of their own.
  *
  * Peaks over a threshold, declustered by runs: Coles 2001, An Introduction to Statistical Modeling of Extreme Values,
  * 4. Several outliers are tested from the smallest to the largest, so that none hides another: Rosner 1983,
@@ -58,22 +58,21 @@
 #define STEP_SPREAD  2.0    /* and spreads */
 #define WAVES        4
 #define WAVE_LEAST   40  /* values needed to find one */
-#define WAVE         0.9 /* of the spread that may be left for a wave to be one, or for what all do to be taken off */
+#define WAVE         0.9 /* of the spread that may be left for a wave to be one */
 #define WAVE_SHARE   0.1 /* of the squares that its frequency has at least; less cannot leave so little */
 #define HAMPEL       1.3 /* spreads from which on a value counts less; from twice as many on, not at all */
 #define HAMPEL_TIMES 5
 #define PARTS        8 /* of a series that resembles itself: so long a stretch must recur to be known */
 
-#define RHYTHM_TIMES 5
-#define JITTER       0.06 /* of the distance */
-#define MISSED       1    /* beats in a row */
-#define BEATS        512
-#define APART        5 /* bins between beats, at least */
-#define BEAT         3 /* bins on both sides that may belong to a beat */
+#define BEATS_LEAST 5
+#define BEATS       512
+#define REGULAR     0.8  /* of the beats that are as far apart as most of them, or twice that */
+#define JITTER      0.06 /* of the distance */
+#define APART       5    /* bins between beats, at least */
+#define BEAT        3    /* bins on both sides that may belong to a beat */
 
-#define COMMON_LEAST 6 /* of which one is little */
-#define PEERS_LEAST  4
-#define PEER_SCORE   6.0
+#define PEERS_LEAST 4
+#define PEER_SCORE  6.0
 
 #define GROUPS_MOST 4096
 #define TOGETHER_S  60  /* what recurs so soon is the same incident */
@@ -92,7 +91,6 @@ struct finding {
 	uint32_t from, to; /* bins [from, to) */
 	float score;       /* how far beyond what chance and the series do elsewhere; 1: just */
 	float usual, value;
-	float period; /* bins, of a rhythm */
 	float recurs; /* times at irregular distances, by their size; INFINITY: it is usual */
 };
 struct findings {
@@ -108,7 +106,6 @@ struct scan {
 	double *y, *z, *work, *work2; /* by value */
 	double *with_waves;           /* y before waves were taken off */
 	double complex *spectrum;
-	double *common;        /* by bin: what all of its family do at the same time, in spreads of that */
 	double *sum;           /* of values up to there; n + 1 */
 	uint32_t *bin;         /* of value */
 	double error[LENGTHS]; /* by length; 0: not looked at */
@@ -119,7 +116,6 @@ struct scan {
 	uint32_t n;
 	uint32_t equals; /* series of its family */
 	uint32_t at;     /* the series that all this is of; PM_NONE: none, or its values have changed */
-	bool has_common; /* another row shows that: it says nothing about any of them */
 	bool good;       /* what scan_series() said of it */
 };
 
@@ -141,7 +137,6 @@ struct family {
 	struct peak *peak[SIDES][LENGTHS]; /* one for each lengths[] of bins */
 	struct stretch stretch[STRETCHES];
 	uint32_t n_stretches;
-	bool in_sum; /* rows for many of them have the metric, too */
 };
 
 static void report(struct scan *x, struct finding f)
@@ -514,55 +509,7 @@ static bool take_wave(struct scan *x)
 	return true;
 }
 
-/* ---- what all do ---- */
-
-/* Finds what all of a family do at the same time. */
-static void find_common(struct scan *x, const struct family *f)
-{
-	const struct incident_store *s = x->s;
-	SCOPED(scoped_free) double *work = memory_new(f->n, sizeof(*work));
-	double level, spread;
-
-	x->has_common = f->in_sum && f->n >= COMMON_LEAST;
-	if (!x->has_common)
-		return;
-	for (uint32_t b = 0; b < s->used; b++) {
-		uint32_t n = 0;
-
-		for (uint32_t i = 0; i < f->n; i++)
-			if (!isnan(s->series[f->series[i]].v[b]))
-				work[n++] = (double)s->series[f->series[i]].v[b];
-		x->common[b] = n ? statistics_median(work, n) : b ? x->common[b - 1] : 0;
-	}
-	spread = spread_of(x->work, x->common, s->used, &level);
-	x->has_common = spread > 0;
-	for (uint32_t b = 0; b < s->used; b++)
-		x->common[b] = (x->common[b] - level) / spread;
-}
-
-/* Removes what its peers do at the same time; false: the series is much the same without it. */
-static bool take_common(struct scan *x)
-{
-	double product = 0, square = 0, before = 0, left = 0;
-
-	for (uint32_t i = 0; i < x->n; i++) {
-		double c = clipped(x->common[x->bin[i]], CLIP);
-
-		product += c * clipped((x->y[i] - x->level) / x->spread, CLIP);
-		square += c * c;
-	}
-	if (!(square > 0 && x->spread > 0))
-		return false;
-	for (uint32_t i = 0; i < x->n; i++) {
-		x->work2[i] = x->y[i] - product / square * x->spread * x->common[x->bin[i]];
-		before += pow(clipped((x->y[i] - x->level) / x->spread, BULK), 2);
-		left += pow(clipped((x->work2[i] - x->level) / x->spread, BULK), 2);
-	}
-	if (!(left < WAVE * WAVE * before))
-		return false;
-	memcpy(x->y, x->work2, x->n * sizeof(*x->y));
-	return true;
-}
+/* ---- among its peers ---- */
 
 /* Finds one among its peers that always differs; where several do, they are no exception. */
 static void compare_peers(struct scan *x, const struct family *f)
@@ -676,8 +623,6 @@ static bool scan_values(struct scan *x, uint32_t series, bool say)
 		return false;
 	step = step_of(x->y, x->n);
 	find_level(x, m, step);
-	if (x->has_common && take_common(x))
-		find_level(x, m, step);
 	resembles = likeness(x);
 	alike = resembles >= fmax(ALIKE, ALIKE_ERRORS / sqrt(x->n));
 	at = alike && take_step(x, &stays);
@@ -742,14 +687,13 @@ static void take_lengths(const struct scan *x, struct family *f, uint32_t series
 	}
 }
 
-/* The largest of the peaks of blocks of lengths[l] that lie apart by `reach` more than twice that; largest first, and
- * of equal ones the first. */
-static uint32_t peaks_apart(const struct scan *x, const struct peak *block, uint32_t l, uint32_t reach,
-			    struct peak *out, uint32_t most)
+/* The largest of the peaks of blocks of lengths[l] that lie apart by twice that; largest first, and of equal ones the
+ * first. */
+static uint32_t peaks_apart(const struct scan *x, const struct peak *block, uint32_t l, struct peak *out,
+			    uint32_t most)
 {
-	uint32_t found = 0;
+	uint32_t found = 0, reach = 2 * lengths[l];
 
-	reach += 2 * lengths[l];
 	for (; found < most; found++) {
 		struct peak top = { 0 };
 
@@ -815,7 +759,7 @@ static void judge(struct scan *x, struct family *f, enum side side, uint32_t l, 
 		m++;
 	if (m == n)
 		return;
-	n = peaks_apart(x, f->peak[side][l], l, 0, peak, OUTLIERS + TAIL + 1);
+	n = peaks_apart(x, f->peak[side][l], l, peak, OUTLIERS + TAIL + 1);
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
 		limit = limit_of(peak + m, n - m, tests) * wider;
 		if ((double)peak[m - 1].size > limit)
@@ -836,111 +780,51 @@ static void judge(struct scan *x, struct family *f, enum side side, uint32_t l, 
 
 /* ---- what recurs at the same distance, or nearly ---- */
 
-struct rhythm {
-	double period;         /* bins */
-	uint32_t at[BEATS], n; /* bins of its beats, ascending */
-};
-
-/* Finds the peaks that are not much smaller than the largest ones. */
-static void find_beats(const struct scan *x, const struct peak *bin, struct rhythm *r)
+/* The bins of peaks that are not much smaller than the largest ones. */
+static uint32_t find_beats(const struct scan *x, const struct peak *bin, uint32_t *at)
 {
-	struct peak top[RHYTHM_TIMES];
-	uint32_t n = peaks_apart(x, bin, 0, APART - 2, top, RHYTHM_TIMES);
-	double least = n == RHYTHM_TIMES ? fmax(MEMBER, (double)top[n - 1].size / 2) : INFINITY;
+	struct peak top[BEATS_LEAST];
+	uint32_t n = 0, tops = peaks_apart(x, bin, 0, top, BEATS_LEAST);
+	double least = tops == BEATS_LEAST ? fmax(MEMBER, (double)top[tops - 1].size / 2) : INFINITY;
 
-	r->n = 0;
-	for (uint32_t b = 0; b < x->s->used && r->n < BEATS; b++) {
-		uint32_t last = r->n ? r->at[r->n - 1] : 0;
-
+	for (uint32_t b = 0; b < x->s->used && n < BEATS; b++) {
 		if ((double)bin[b].size < least)
 			continue;
-		if (!r->n || b >= last + APART)
-			r->at[r->n++] = b;
-		else if (bin[b].size > bin[last].size)
-			r->at[r->n - 1] = b;
+		if (!n || b >= at[n - 1] + APART)
+			at[n++] = b;
+		else if (bin[b].size > bin[at[n - 1]].size)
+			at[n - 1] = b;
 	}
+	return n;
 }
 
-/* Keeps the beats that are `period` or twice that apart, give or take `reach`. Returns the evidence for a rhythm:
- * minus the logarithm of the probability that so many are by chance. */
-static double keep_beats(struct rhythm *r, double period, double reach)
-{
-	double chance = fmin((2 * reach + 1) / period / 2, 0.9), sum = 0, times = 0;
-	uint32_t regular = 0, all = r->n;
-	bool kept = false;
-
-	r->n = 0;
-	for (uint32_t i = 1; i < all; i++) {
-		uint32_t before = r->at[i - 1];
-		double gap = (double)r->at[i] - before, beats = round(gap / period);
-		bool good = beats >= 1 && beats <= 1 + MISSED && fabs(gap - beats * period) <= reach;
-
-		if (kept || good)
-			r->at[r->n++] = before;
-		kept = good;
-		sum += good ? gap : 0;
-		times += good ? beats : 0;
-		regular += good;
-	}
-	if (kept)
-		r->at[r->n++] = r->at[all - 1];
-	r->period = regular ? sum / times : 0;
-	return (1 - (double)regular) * log(chance) - lgamma(all) + lgamma(regular + 1) + lgamma(all - regular);
-}
-
-/* Finds what repeats at a fixed distance, reports it, and leaves the rest. False: nothing repeats. */
-static bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
+/* Leaves out what repeats at a fixed distance, such as cron's jobs: it is usual. False: nothing repeats. */
+static bool take_rhythm(struct scan *x, const struct family *f, enum side side)
 {
 	const struct peak *bin = f->peak[side][0];
-	uint32_t series, times = 0;
-	struct rhythm all, r = { 0 };
-	double size = 0, value = 0, evidence = 0, gap;
+	uint32_t at[BEATS], n = find_beats(x, bin, at), regular = 0;
+	bool good[BEATS + 1] = { false }; /* as far from the one before as most */
+	double gap;
 
-	find_beats(x, bin, &all);
-	if (all.n < RHYTHM_TIMES)
+	if (n < BEATS_LEAST)
 		return false;
-	for (uint32_t i = 1; i < all.n; i++)
-		x->work[i - 1] = (double)all.at[i] - all.at[i - 1];
-	gap = statistics_median(x->work, all.n - 1);
-	for (int wide = 0; wide < 2; wide++) {
-		struct rhythm now = all;
-		double beats = keep_beats(&now, gap, wide ? JITTER * gap : 1);
+	for (uint32_t i = 1; i < n; i++)
+		x->work[i - 1] = (double)at[i] - at[i - 1];
+	gap = statistics_median(x->work, n - 1);
+	for (uint32_t i = 1; i < n; i++) {
+		double times = (at[i] - at[i - 1]) / gap;
 
-		if (beats > evidence && now.n >= RHYTHM_TIMES && now.n * now.period >= x->s->used / 2.0) {
-			evidence = beats;
-			r = now;
-		}
+		good[i] = times < 2.5 && fabs(times - fmax(round(times), 1)) <= fmax(JITTER, 1 / gap);
+		regular += good[i];
 	}
-	if (evidence < log(tests * x->s->used / WRONG))
+	if (regular < REGULAR * (n - 1) || n * gap < x->s->used / 2.0)
 		return false;
-	series = bin[r.at[0]].series;
-	for (uint32_t i = 0; i < r.n; i++) {
-		double v = (double)x->s->series[series].v[r.at[i]];
-
-		size += (double)bin[r.at[i]].size / sqrt(r.n);
-		value += isnan(v) ? 0 : v;
-		times += !isnan(v);
-	}
-	report(x, (struct finding){ .series = series,
-				    .kind = INCIDENT_RHYTHM,
-				    .from = r.at[0],
-				    .to = r.at[r.n - 1] + 1,
-				    .score = (float)(size / x->limit_least),
-				    .usual = (float)x->s->series[series].usual,
-				    .value = (float)(value / times),
-				    .period = (float)r.period });
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t b = at[k] > BEAT ? at[k] - BEAT : 0;
+		     (good[k] || good[k + 1]) && b < x->s->used && b <= at[k] + BEAT; b++)
+			for (uint32_t i = 0; i < f->n && (b == at[k] || (double)bin[b].size > MEMBER); i++)
+				x->s->series[f->series[i]].v[b] = NAN;
 	x->at = PM_NONE;
-	for (uint32_t i = 0; i < f->n; i++)
-		for (uint32_t k = 0; k < r.n; k++) {
-			uint32_t from = r.at[k], to = from + 1;
-
-			while (from && from + BEAT > r.at[k] && (double)bin[from - 1].size > MEMBER)
-				from--;
-			while (to < x->s->used && to <= r.at[k] + BEAT && (double)bin[to].size > MEMBER)
-				to++;
-			for (; from < to; from++)
-				x->s->series[f->series[i]].v[from] = NAN;
-		}
 	return true;
 }
 
@@ -1019,7 +903,7 @@ static double recurs(struct scan *x, const struct family *f, const struct stretc
 	while (l + 1 < LENGTHS && lengths[l + 1] <= s->to - s->from)
 		l++;
 	do
-		n = peaks_apart(x, f->peak[s->side][l], l, 0, peak, PEAKS);
+		n = peaks_apart(x, f->peak[s->side][l], l, peak, PEAKS);
 	while (!n && l--);
 	/* Where many have many, chance alone makes larger ones. */
 	least = fmax(x->limit_least, CHANCE * sqrt(2 * log((double)f->n * blocks_of(x, l))));
@@ -1084,10 +968,9 @@ static void fill_peaks(struct scan *x, struct family *f, bool say)
 static void scan_family(struct scan *x, struct family *f, double tests)
 {
 	f->n_stretches = 0;
-	find_common(x, f);
 	fill_peaks(x, f, true);
 	for (enum side side = UP; side < SIDES; side++)
-		if (take_rhythm(x, f, side, tests))
+		if (take_rhythm(x, f, side))
 			fill_peaks(x, f, false);
 	for (uint32_t side = 0; side < SIDES; side++)
 		for (uint32_t l = 0; l < LENGTHS; l++)
@@ -1131,7 +1014,7 @@ static bool are_equals(const struct incident_store *s, uint32_t a, uint32_t b)
 /* Allocates all memory that a scan needs in one piece. */
 static void *lay_out(struct scan *x, struct family *f)
 {
-	size_t room = (size_t)x->s->used + 1, doubles = 15 * room, peaks = 0;
+	size_t room = (size_t)x->s->used + 1, doubles = 14 * room, peaks = 0;
 	struct peak *peak;
 	double *at;
 
@@ -1142,11 +1025,10 @@ static void *lay_out(struct scan *x, struct family *f)
 	x->z = at + room;
 	x->work = at + 2 * room;
 	x->work2 = at + 3 * room;
-	x->common = at + 4 * room;
-	x->with_waves = at + 5 * room;
-	x->sum = at + 6 * room;
+	x->with_waves = at + 4 * room;
+	x->sum = at + 5 * room;
 	/* Up to four times as many values, of two numbers each. */
-	x->spectrum = (double complex *)(at + 7 * room);
+	x->spectrum = (double complex *)(at + 6 * room);
 	peak = (struct peak *)(at + doubles);
 	for (uint32_t side = 0; side < SIDES; side++)
 		for (uint32_t l = 0; l < LENGTHS; peak += blocks_of(x, l++))
@@ -1186,7 +1068,6 @@ static void scan_families(struct incident_store *s, struct findings *out)
 	x.limit_least = sqrt(2 * PRIOR * (pow(TAIL * tests / WRONG, 1.0 / (PRIOR + TAIL)) - 1));
 	for (uint32_t i = 0; i < n; i += f.n) {
 		f.series = place + i;
-		f.in_sum = i && s->series[place[i - 1]].metric == s->series[place[i]].metric;
 		for (f.n = 1; i + f.n < n && are_equals(s, place[i], place[i + f.n]);)
 			f.n++;
 		scan_family(&x, &f, tests);
@@ -1199,7 +1080,7 @@ static void scan_families(struct incident_store *s, struct findings *out)
 struct group {
 	struct incident i;              /* that it becomes */
 	uint32_t from, to;              /* bins */
-	float period, most;             /* of a rhythm; the best score */
+	float most;                     /* the best score */
 	uint32_t first;                 /* its first series */
 	uint32_t metric[16], n_metrics; /* that its score counts */
 	bool usual;                     /* whatever shows it clearly recurs at any time, and is no fault */
@@ -1256,19 +1137,13 @@ static bool same_drift(const struct incident_store *s, uint32_t a, uint32_t b)
 static bool same_time(const struct incident_store *s, const struct group *g, const struct finding *f)
 {
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
-	double first = fmin(g->from, f->from), last = fmax(g->to, f->to), least, times;
+	double first = fmin(g->from, f->from), last = fmax(g->to, f->to);
 
 	if (g->i.kind != f->kind)
 		return false;
 	switch (f->kind) {
 	case INCIDENT_DRIFT:
 		return same_drift(s, g->first, f->series);
-	case INCIDENT_RHYTHM:
-		/* Of a series that shows it weakly only every second or third time is found. */
-		least = fmin(g->period, f->period);
-		times = fmax(g->period, f->period) / least;
-		return fabs(times - round(times)) < 0.15 &&
-		       (times < 1.5 || fabs(remainder(f->from - (double)g->from, least)) < fmax(BEAT, least / 10));
 	case INCIDENT_PEER:
 		return s->series[g->first].row == s->series[f->series].row;
 	default:
@@ -1291,7 +1166,7 @@ static double size_of(const struct finding *f)
 static double gain(const struct incident_store *s, const struct finding *f)
 {
 	const struct incident_metric *m = &s->metric[s->series[f->series].metric];
-	double weight = f->kind == INCIDENT_RHYTHM ? 0.5 : 1;
+	double weight = 1;
 
 	if (m->fault == METRIC_NO_FAULT)
 		weight /= 1 + (double)f->recurs;
@@ -1343,8 +1218,6 @@ static void end_group(struct group *g, const struct incident_store *s)
 
 	i->from_s = s->from_s[g->from];
 	i->to_s = s->to_s[g->to ? g->to - 1 : 0];
-	i->every_s = (double)g->period * s->bin_s;
-	i->times = i->every_s > 0 ? (uint32_t)lround((i->to_s - i->from_s) / i->every_s) : 0;
 	i->score = g->usual ? 0 : i->score + 0.1 * log2(1 + i->n_all);
 }
 
@@ -1409,12 +1282,9 @@ static void merge_all(struct incident_store *s, struct findings *f, struct incid
 					      .first = f->f[i].series,
 					      .from = f->f[i].from,
 					      .to = f->f[i].to,
-					      .period = f->f[i].period,
 					      .most = f->f[i].score,
 					      .usual = true };
 		}
-		if (f->f[i].kind == INCIDENT_RHYTHM && f->f[i].period * 1.5F < to->period)
-			to->period = f->f[i].period;
 		to->usual &= gain(s, &f->f[i]) == 0 ||
 			     (to->i.n_all && (f->f[i].recurs > 1 || f->f[i].score < NEARLY * to->most));
 		add_to(to, s, &f->f[i]);

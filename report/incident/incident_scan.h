@@ -23,7 +23,7 @@ struct incident_row_series {
 	uint32_t metric, row;
 	float *v;             /* owned; one a bin; NaN: none */
 	double usual;         /* once it was scanned: its level; NaN: it has no value */
-	double mean, weight;  /* of values by their seconds, in `bin` */
+	double sum, weight;   /* of values by their seconds, in `bin` */
 	uint32_t bin, layout; /* layout: in which it was laid out last */
 };
 

@@ -253,14 +253,6 @@ def bursts_and_hog(k, now, m):
         hog(3)(now, m)
 
 
-def irq_among_many(k, now, m):
-    """All CPUs have more and less interrupts together, and one of them more for a while."""
-    for c in range(m.cpus):
-        now["interrupts.loc", c] *= 1 + .25 * math.sin(k * k / 97) 
-    if 60 < k <= 66:
-        now["interrupts.loc", 77] += 110
-
-
 def cron_and_stall(k, now, m):
     cron(k, now, m)
     if 425 < k <= 431:
@@ -291,14 +283,6 @@ def settles(k, now, _):
         now["tcp.out_segments", 0] *= .86
 
 
-def waves(k, now, m):
-    """All CPUs have more and less to do, and one of them a little more for a while."""
-    for c in range(m.cpus):
-        now["user", c] *= 1 + .4 * math.sin(k / 5) + .3 * (k % 37 < 12)
-    if 160 < k <= 175:
-        now["user", 6] += 16
-
-
 def few_reads(k, now, m):
     """A disk that reads now and then: how long a single read took is anything."""
     for d in range(2):
@@ -318,12 +302,11 @@ STORIES = {
     "at the very start": (within((0, 8, hog(5))), {}, [(0, 8, "CPU 5")], 0),
     "at the very end": (within((292, 300, hog(5))), {}, [(292, 300, "CPU 5")], 0),
     "a slow leak": (leak, {"cpus": 2, "seconds": 7200, "every": 5}, [(0, 7200, "memory")], 0),
-    "cron, which is usual": (cron, {"seconds": 900}, [(0, 900, "every 60 s")], 0),
+    "cron, which is usual": (cron, {"seconds": 900}, [], 0),
     "cron and a stall": (cron_and_stall, {"seconds": 900}, [(425, 431, "write latency")], 1),
     "bursts at any time, which are usual": (bursts, {"seconds": 900}, [], 0),
     "bursts at any time and a hog": (bursts_and_hog, {"seconds": 900}, [(560, 570, "CPU 3")], 0),
-    "interrupts of one CPU of 128": (irq_among_many, {"cpus": 128, "seconds": 120}, [(60, 66, "CPU 77")], 1),
-    "stalls every 45 s": (stalls, {"seconds": 600}, [(0, 600, "every 45 s: nvme0n1 write latency")], 1),
+    "stalls every 45 s": (stalls, {"seconds": 600}, [], 1),
     "a job that stays on a CPU": (stays_on_cpu, {"cpus": 64}, [(150, 300, "CPU 5")], 0),
     "power that creeps up": (creeps, {}, [(60, 180, "package 0")], 0),
     "a start that settles": (settles, {}, [], 0),
@@ -341,7 +324,6 @@ STORIES = {
     "a cgroup at cpu.max": (within((210, 240, capped)), {}, [(210, 240, "batch.slice")], 0),
     "a few TCP retransmits": (within((90, 98, put("tcp.retransmitted", 0, 4))), {}, [(90, 98, "TCP")], 0),
     "a little swapping": (within((90, 96, put("vmstat.pswpout", 0, 40))), {}, [(90, 96, "swapped out")], 0),
-    "one CPU in waves that all have": (waves, {}, [(160, 175, "CPU 6")], 2),
     "a disk that reads little": (few_reads, {"seed": 2}, [], 0),
     "an OOM kill": (oom, {}, [(180, 201, "killed for memory")], 0),
     "an hour in which nothing happens": (None, {"cpus": 2, "seconds": 3600}, [], 1),

@@ -200,7 +200,7 @@ static const struct {
 	    "\"to_s\":599,\"score\":", "\"text\":\"+570 s to the end: interrupts x3 (24,",
 	    "\"series\":[{\"metric\":\"irq\",\"scope\":\"system\",\"package\":null,\"cpu\":null,\"device\":null,\"usual\":7",
 	    "{\"metric\":\"irq\",\"scope\":\"package\",\"package\":1,\"cpu\":null,\"device\":null,\"usual\":3",
-	    "{\"metric\":\"irq\",\"scope\":\"cpu\",\"package\":1,\"cpu\":7,\"device\":null,\"usual\":100", "],\"tasks\":[]}\n" } },
+	    "{\"metric\":\"irq\",\"scope\":\"cpu\",\"package\":1,\"cpu\":7,\"device\":null,\"usual\":99", "],\"tasks\":[]}\n" } },
 	{ { "rows=600", "noise=0.05" }, cmd_incidents, "", 0, { "Nothing stands out among 45 series over 599 s.\n" } },
 	{ { "rows=600", "noise=0.05", "step=570:3" }, cmd_incidents, "--format=markdown --until=595", 0,
 	  { "| WHEN | TIME (UTC) | WHAT |\n|---|---|---|\n| +570 s to the end | 2026-09-21 14:22:50 | interrupts x3 (24," } },
