@@ -51,11 +51,14 @@ void ranking_offer(struct ranking_top *t, uint64_t value, void *who)
 	t->who[at] = who;
 }
 
-bool ranking_admit(struct ranking *r, struct ranking_stay *one, const struct ranking_stays *all)
+bool ranking_want(struct ranking *r, struct ranking_stay *one, const struct ranking_stays *all)
 {
 	struct ranking_stay *least = NULL;
 	uint32_t there = 0;
 
+	one->wanted = r->reading;
+	if (one->id)
+		return false;
 	for (uint32_t i = 0; i < all->n; i++) {
 		struct ranking_stay *s = (struct ranking_stay *)((char *)all->first + i * all->size);
 

@@ -81,8 +81,9 @@ struct ranking_top {
 /* Takes `who` if its value is among the `most` largest. Values of 0 do not count; of equal ones the first does. */
 void ranking_offer(struct ranking_top *t, uint64_t value, void *who);
 
-/* Begins a stay, for which the least wanted leaves if there is no other room. False: all have to stay. */
-bool ranking_admit(struct ranking *r, struct ranking_stay *one, const struct ranking_stays *all);
+/* Notes that it is wanted in this reading; if it is not there its stay begins, for which the least wanted leaves if
+ * there is no other room. True: it has just come. */
+bool ranking_want(struct ranking *r, struct ranking_stay *one, const struct ranking_stays *all);
 
 /* Call these around filling the page of a reading; the writer waits meanwhile. */
 void ranking_begin(struct ranking *r, uint64_t reading);

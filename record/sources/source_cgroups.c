@@ -396,14 +396,11 @@ static void want(struct cgroups *d, struct cgroup *c)
 {
 	const struct ranking_stays all = { &d->list.cgroup[0].stay, sizeof(*c), d->list.n, ROWS, IDLE_LEAST };
 
-	if (!c->stay.id) {
-		if (!ranking_admit(&d->ranking, &c->stay, &all))
-			return;
-		if (c->full != d->list.reading)
-			cgroup_list_rest(&d->list, c);
-		c->base = c->before;
-	}
-	c->stay.wanted = d->list.reading;
+	if (!ranking_want(&d->ranking, &c->stay, &all))
+		return;
+	if (c->full != d->list.reading)
+		cgroup_list_rest(&d->list, c);
+	c->base = c->before;
 }
 
 /* Of those that are not wanted for another reason. */

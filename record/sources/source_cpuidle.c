@@ -17,19 +17,14 @@ struct state {
 	char name[48], part[48], shown[48];
 };
 
-/* CPUs with the same states are one matrix; hybrids have several. */
-struct idle_set {
+/* CPUs with the same states are one matrix; hybrids may have several. */
+struct idle_kind {
+	uint32_t type; /* of the last of the CPUs, as in the topology */
+	bool apart;    /* the kernel describes the states of some of them apart */
 	struct state state[STATES_MAX];
 	unsigned n;
 	int64_t counter[ROWS_MAX][STATES_MAX]; /* ids */
 	struct filegrid *grid;
-	struct idle_set *next;
-};
-
-/* CPUs whose states the kernel describes in the same memory: the description is read for the first of them. */
-struct idle_kind {
-	uint32_t type; /* of the CPUs, as in the topology */
-	struct idle_set *set;
 	struct cpulist cpus; /* those that have idle states */
 	struct idle_kind *next;
 };
@@ -37,7 +32,6 @@ struct idle_kind {
 struct cpuidle {
 	struct filegrid *grids;
 	/* only while planning */
-	struct idle_set *sets;
 	struct idle_kind *kinds;
 	bool many_drivers; /* whether CPUs may have different drivers */
 	int why;           /* the error by which a CPU has no states */
@@ -53,10 +47,10 @@ static size_t shown_length(const char *name)
 		       strlen(name);
 }
 
-static bool is_taken(const struct idle_set *set, unsigned n, const char *part)
+static bool is_taken(const struct idle_kind *kind, unsigned n, const char *part)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(set->state[i].part, part))
+		if (!strcmp(kind->state[i].part, part))
 			return true;
 	return false;
 }
@@ -64,9 +58,9 @@ static bool is_taken(const struct idle_set *set, unsigned n, const char *part)
 /* C-states have the names of turbostat's columns: "C6-SKX" is C6, "C1_ACPI" is C1ACPI. Others ("cpu-sleep-0-0",
  * "stop0_lite") keep theirs. If two states of a CPU would have the same counters, the state's number distinguishes
  * them. */
-static void name_state(struct idle_set *set, unsigned k, const char *name)
+static void name_state(struct idle_kind *kind, unsigned k, const char *name)
 {
-	struct state *s = &set->state[k];
+	struct state *s = &kind->state[k];
 	bool c_state = name[0] == 'C' && isdigit((unsigned char)name[1]);
 	size_t n = 0, len = shown_length(name);
 
@@ -78,22 +72,21 @@ static void name_state(struct idle_set *set, unsigned k, const char *name)
 		n = (size_t)snprintf(s->shown, sizeof(s->shown), "state%u", k);
 	s->shown[n] = '\0';
 	member_part(s->part, sizeof(s->part), s->shown, n);
-	for (unsigned number = k; is_taken(set, k, s->part); number++) {
+	for (unsigned number = k; is_taken(kind, k, s->part); number++) {
 		snprintf(s->shown + n, sizeof(s->shown) - n, "_%u", number);
 		member_part(s->part, sizeof(s->part), s->shown, strlen(s->shown));
 	}
 }
 
-static int read_states(const struct plan *p, uint32_t cpu, struct idle_set *set)
+static int read_states(const struct plan *p, uint32_t cpu, struct idle_kind *kind)
 {
 	char name[48];
 	int err = 0;
 
-	memset(set, 0, sizeof(*set)); /* sets are compared as memory */
-	while (set->n < STATES_MAX &&
-	       !(err = root_line(p->root, name, sizeof(name), SYS_CPU "cpu%u/cpuidle/state%u/name", cpu, set->n)))
-		name_state(set, set->n++, name);
-	return set->n ? 0 : err;
+	while (kind->n < STATES_MAX &&
+	       !(err = root_line(p->root, name, sizeof(name), SYS_CPU "cpu%u/cpuidle/state%u/name", cpu, kind->n)))
+		name_state(kind, kind->n++, name);
+	return kind->n ? 0 : err;
 }
 
 static int64_t state_counter(struct plan *p, const struct catalog_counter *row, const struct state *s)
@@ -104,52 +97,45 @@ static int64_t state_counter(struct plan *p, const struct catalog_counter *row, 
 	return member_counter(p, row, &(struct member){ .part = s->part, .shown = s->shown, .family = family });
 }
 
-static struct idle_set *find_set(struct cpuidle *d, struct plan *p, const struct idle_set *like)
-{
-	const struct catalog_counter *row;
-	struct idle_set *set;
-	size_t n;
-
-	for (set = d->sets; set; set = set->next)
-		if (set->n == like->n && !memcmp(set->state, like->state, like->n * sizeof(like->state[0])))
-			return set;
-	set = memory_copy(like, 1, sizeof(*set));
-	set->grid = filegrid_new(p);
-	row = catalog_source("cpuidle", &n);
-	for (size_t r = 0; r < n && r < ROWS_MAX; r++)
-		for (unsigned k = 0; k < set->n; k++)
-			set->counter[r][k] = state_counter(p, &row[r], &set->state[k]);
-	/* The kernel counts an entry, its time and whether the choice was wrong together, when it is over. */
-	set->grid->own_times = true;
-	set->grid->tells = set->n;
-	set->grid->expects = (uint64_t)n * set->n * p->cpus.n;
-	set->next = d->sets;
-	return d->sets = set;
-}
-
-/* A kernel with one driver for all CPUs has one description of their states; others show each CPU's driver. NULL: the
- * CPU has no states. */
+/* The kind of a CPU. A kernel with one driver for all CPUs has one description of the states of a type. NULL: the CPU
+ * has no states. */
 static struct idle_kind *find_kind(struct cpuidle *d, struct plan *p, uint32_t cpu)
 {
 	const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, cpu);
 	uint32_t type = c ? c->type : PM_NONE;
-	struct idle_set set;
-	struct idle_kind *kind;
+	const struct catalog_counter *row;
+	struct idle_kind *kind, *new;
+	size_t n;
 
 	if (!d->kinds)
 		d->many_drivers = root_exists(p->root, SYS_CPU "cpu%u/cpuidle/driver", cpu);
-	for (kind = d->many_drivers ? NULL : d->kinds; kind && kind->type != type;)
+	for (kind = d->many_drivers ? NULL : d->kinds; kind; kind = kind->next)
+		if (kind->type == type)
+			return kind;
+	new = memory_new(1, sizeof(*new)); /* states are compared as memory */
+	d->why = read_states(p, cpu, new);
+	for (kind = d->why ? NULL : d->kinds; kind && memcmp(kind->state, new->state, sizeof(new->state));)
 		kind = kind->next;
-	if (kind)
+	if (kind) {
+		kind->type = type;
+		kind->apart = true;
+	}
+	if (d->why || kind) {
+		free(new);
 		return kind;
-	d->why = read_states(p, cpu, &set);
-	if (d->why)
-		return NULL;
-	kind = memory_new(1, sizeof(*kind));
-	kind->type = type;
-	kind->next = d->kinds;
-	kind->set = find_set(d, p, &set);
-	return d->kinds = kind;
+	}
+	new->type = type;
+	new->grid = filegrid_new(p);
+	row = catalog_source("cpuidle", &n);
+	for (size_t r = 0; r < n && r < ROWS_MAX; r++)
+		for (unsigned k = 0; k < new->n; k++)
+			new->counter[r][k] = state_counter(p, &row[r], &new->state[k]);
+	/* The kernel counts an entry, its time and whether the choice was wrong together, when it is over. */
+	new->grid->own_times = true;
+	new->grid->tells = new->n;
+	new->grid->expects = (uint64_t)n *new->n * p->cpus.n;
+	new->next = d->kinds;
+	return d->kinds = new;
 }
 
 static void add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
@@ -165,11 +151,11 @@ static void add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 	if (!kind)
 		return;
 	row = catalog_source("cpuidle", &n);
-	g = kind->set->grid;
+	g = kind->grid;
 	before = g->n;
 	for (size_t r = 0; r < n && r < ROWS_MAX; r++) {
-		for (unsigned k = 0; k < kind->set->n; k++) {
-			err = filegrid_add(g, kind->set->counter[r][k], instance, cpu, 0,
+		for (unsigned k = 0; k < kind->n; k++) {
+			err = filegrid_add(g, kind->counter[r][k], instance, cpu, 0,
 					   SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, row[r].key);
 			/* Old kernels have no above and below. */
 			if (err && err != -ENOENT && err != -E2BIG)
@@ -181,7 +167,7 @@ static void add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 		memory_must(cpulist_add(&kind->cpus, cpu));
 }
 
-/* Facts about states, the same for those CPUs. */
+/* Facts about states. */
 static void config_kind(struct plan *p, const struct idle_kind *kind)
 {
 	static const struct {
@@ -195,20 +181,23 @@ static void config_kind(struct plan *p, const struct idle_kind *kind)
 	char line[128];
 	uint64_t v;
 
-	for (unsigned k = 0; k < kind->set->n && kind->cpus.n; k++) {
-		plan_config_cpus(p, &kind->cpus, pm_text(kind->set->state[k].name), "cpuidle.state%u.name", k);
-		for (size_t f = 0; f < sizeof(fact) / sizeof(fact[0]); f++)
-			for (size_t i = 0; i < (fact[f].each ? kind->cpus.n : 1); i++) {
+	for (unsigned k = 0; k < kind->n && kind->cpus.n; k++) {
+		plan_config_cpus(p, &kind->cpus, pm_text(kind->state[k].name), "cpuidle.state%u.name", k);
+		for (size_t f = 0; f < sizeof(fact) / sizeof(fact[0]); f++) {
+			const bool each = fact[f].each || kind->apart;
+
+			for (size_t i = 0; i < (each ? kind->cpus.n : 1); i++) {
 				struct cpulist one = { .cpu = &kind->cpus.cpu[i], .n = 1 };
 
 				if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s",
 					      one.cpu[0], k, fact[f].file) ||
 				    (fact[f].number && filegrid_parse(line, &v)))
 					continue;
-				plan_config_cpus(p, fact[f].each ? &one : &kind->cpus,
+				plan_config_cpus(p, each ? &one : &kind->cpus,
 						 fact[f].number ? pm_u64(v) : pm_text(line), "cpuidle.state%u.%s", k,
 						 fact[f].file);
 			}
+		}
 	}
 }
 
@@ -231,15 +220,9 @@ static void commit(struct cpuidle *d, struct plan *p, bool facts)
 		d->kinds = kind->next;
 		if (facts)
 			config_kind(p, kind);
+		filegrid_finish(kind->grid, p, &d->grids);
 		cpulist_release(&kind->cpus);
 		free(kind);
-	}
-	while (d->sets) {
-		struct idle_set *set = d->sets;
-
-		d->sets = set->next;
-		filegrid_finish(set->grid, p, &d->grids);
-		free(set);
 	}
 }
 

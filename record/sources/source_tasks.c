@@ -484,13 +484,10 @@ static void want_task(struct tasks *d, struct task *t)
 {
 	const struct ranking_stays all = { &d->list.task[0].stay, sizeof(*t), d->list.n, ROWS, 1 };
 
-	if (!t->stay.id) {
-		if (!ranking_admit(&d->ranking, &t->stay, &all))
-			return;
+	if (ranking_want(&d->ranking, &t->stay, &all)) {
 		t->base = t->before;
 		t->shown[0] = '\0';
 	}
-	t->stay.wanted = d->list.reading;
 }
 
 /* Marks those with the largest values as wanted. */
@@ -515,11 +512,10 @@ static void want_brief(struct tasks *d)
 			b->stay.id = 0;
 		if (b->since != d->list.reading)
 			continue;
-		if (!b->stay.id && ranking_admit(&d->ranking, &b->stay, &all)) {
+		if (ranking_want(&d->ranking, &b->stay, &all)) {
 			b->base = b->before;
 			b->base_ended = b->ended_before;
 		}
-		b->stay.wanted = d->list.reading;
 	}
 }
 

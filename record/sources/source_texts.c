@@ -11,8 +11,7 @@
 
 /* ---- a key and a number a line ---- */
 
-#define KEY_MAX    64
-#define NAMES_MOST 64 /* of a line of names */
+#define KEY_MAX 64
 
 /* The row of that key, or the pattern that matches it; NULL: it is not recorded. *part is what matches the pattern's
  * '*'. */
@@ -120,24 +119,16 @@ static bool learn_stat(struct textsource *t, struct plan *p)
 {
 	size_t n;
 	const struct catalog_counter *row = catalog_source("stat", &n);
-	struct textcursor c = textfile_begin(&t->file);
-	uint32_t n_cpu_rows = 0, there = 0, cpu;
-	uint64_t v;
+	uint32_t n_cpu_rows = 0;
 
 	while (n_cpu_rows < n && !strncmp(row[n_cpu_rows].key, CPU_KEY, strlen(CPU_KEY)))
 		n_cpu_rows++;
-	/* Kernels before 2.6.33 have fewer. */
-	while (!there && textcursor_line(&c))
-		while (textcursor_cpu(&c, &cpu) && textcursor_u64(&c, &v))
-			there++;
-	if (there && there < n_cpu_rows)
-		plan_refused(p, PM_REASON_NOT_SUPPORTED, pm_remark(0), pm_remark(PM_REMARK_STAT_CPUS, there));
 	expect_cpus(t, p, n_cpu_rows, n_cpu_rows);
 	t->n_single = (uint32_t)n - n_cpu_rows;
 	for (uint32_t k = 0; k < n; k++)
 		if (k >= n_cpu_rows)
 			textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k - n_cpu_rows);
-		else if (!there || k < there)
+		else
 			expect_column(t, p, &row[k], k, k);
 	learn_lines(t, row + n_cpu_rows);
 	return true;
@@ -202,36 +193,13 @@ static bool learn_softirqs(struct textsource *t, struct plan *p)
 
 /* ---- a line of names, and one of numbers ---- */
 
-/* The columns, by the names that stand in the line. */
-static void take_names(struct textsource *t, const struct textcursor *c, uint32_t tag)
-{
-	size_t n;
-	const struct catalog_counter *row = catalog_source("tcp", &n);
-
-	if (tag != TEXTFILE_IDLE)
-		return;
-	t->n_columns = 0;
-	for (const char *at = c->at; *at == ' ' && t->n_columns < NAMES_MOST; t->n_columns++) {
-		size_t len = strcspn(++at, " \n");
-
-		t->column[t->n_columns] = UINT32_MAX;
-		for (uint32_t k = 0; k < n; k++)
-			if (!strncmp(row[k].key, at, len) && !row[k].key[len])
-				t->column[t->n_columns] = k;
-		at += len;
-	}
-}
+#define TCP "Tcp:"
 
 static bool learn_tcp(struct textsource *t, struct plan *p)
 {
 	size_t n;
 	const struct catalog_counter *row = catalog_source("tcp", &n);
 
-	t->notice = take_names;
-	t->column = memory_new(NAMES_MOST, sizeof(*t->column));
-	/* The second line of that name has the numbers. */
-	textfile_add(&t->file, "Tcp", 3, TEXTFILE_IDLE);
-	textfile_add(&t->file, "Tcp", 3, 0);
 	for (uint32_t k = 0; k < n; k++)
 		textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k);
 	textsource_resize(t, (uint32_t)n);
@@ -240,9 +208,24 @@ static bool learn_tcp(struct textsource *t, struct plan *p)
 
 static int tcp_refresh(struct textsource *t)
 {
-	int err = textsource_refresh(t);
+	size_t n, len;
+	const struct catalog_counter *row = catalog_source("tcp", &n);
+	int err = textfile_read(&t->file);
+	const char *name = err ? NULL : strstr(t->file.data, TCP), *number = name ? strstr(name + 1, TCP) : NULL;
 
-	return err || t->rows ? err : -ENODATA;
+	if (!number)
+		return err ? err : -ENODATA;
+	for (uint32_t k = 0; k < n; k++)
+		t->status[k] = PM_REASON_FORMAT;
+	for (name += strlen(TCP), number += strlen(TCP); *name == ' ' && *number == ' ';
+	     name += len, number += 1 + strcspn(number + 1, " \n")) {
+		len = strcspn(++name, " \n");
+		for (uint32_t k = 0; k < n; k++)
+			if (!strncmp(row[k].key, name, len) && !row[k].key[len] &&
+			    textcursor_u64(&(struct textcursor){ .at = number }, &t->value[k]))
+				t->status[k] = PM_OK;
+	}
+	return 0;
 }
 
 /* ---- all of these ---- */
