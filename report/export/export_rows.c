@@ -25,8 +25,11 @@ static const char *const verdicts[SHEET_VERDICTS] = {
 enum scope { OF_ALL, OF_INTERVAL, OF_PLACE, OF_METRIC, OF_VALUE };
 
 struct column {
-	char *name; /* owned */
+	char *name;   /* owned */
+	char *before; /* owned: what stands before the value: ',', and in json the name */
+	size_t len;   /* of that */
 	int which;
+	enum scope scope;
 };
 
 /* Adjacent columns that change together, and one that changes with every value. */
@@ -96,11 +99,20 @@ static enum scope scope_of(int which)
 static void add_column(struct rows *r, const char *name, int which)
 {
 	enum scope scope = scope_of(which);
-
 	struct part *last = r->n_parts ? &r->part[r->n_parts - 1] : NULL;
+	struct buf before = BUF_INIT;
+	size_t len;
 
+	if (r->n_columns || r->json)
+		buf_addch(&before, r->n_columns ? ',' : '{');
+	if (r->json) {
+		json_quote(&before, name, strlen(name));
+		buf_addch(&before, ':');
+	}
+	len = before.len;
 	memory_room(&r->column, r->n_columns, sizeof(*r->column));
-	r->column[r->n_columns] = (struct column){ memory_text(name), which };
+	r->column[r->n_columns] =
+		(struct column){ memory_text(name), memory_checked(buf_detach(&before)), len, which, scope };
 	/* Nearly all values are whole, and that is said at once. */
 	if (last && last->value == EXPORT_STATUS && which == EXPORT_COVERAGE) {
 		last->value = STATUS_COVERAGE;
@@ -145,8 +157,10 @@ static void rows_release(struct sink *sink)
 
 	if (!r)
 		return;
-	for (uint32_t i = 0; i < r->n_columns; i++)
+	for (uint32_t i = 0; i < r->n_columns; i++) {
 		free(r->column[i].name);
+		free(r->column[i].before);
+	}
 	for (uint32_t i = 0; i < r->n_parts; i++)
 		pieces_release(&r->part[i].text);
 	free(r->column);
@@ -187,15 +201,28 @@ static void put_text(struct buf *out, bool json, const char *text)
 		buf_addstr(out, "null");
 }
 
-static void put_time(const struct exporter *x, bool json, const struct interval *i, struct buf *out)
+static inline char *put(char *to, const void *text, size_t len)
 {
-	char text[64];
-	bool quoted;
-	size_t len = export_time_text(x, i, EXPORT_TIME_RFC3339, text, &quoted);
+	memcpy(to, text, len);
+	return to + len;
+}
 
-	buf_addstr(out, json && quoted ? "\"" : "");
-	buf_add(out, text, len);
-	buf_addstr(out, json && quoted ? "\"" : "");
+/* A column of an interval, in at most WIDE_ENOUGH bytes. */
+static char *put_when(char *to, const struct exporter *x, bool json, int which, const struct interval *i)
+{
+	char *text = to + json;
+	bool quoted;
+
+	if (which != EXPORT_TIME)
+		return to + number_u64(to, which == EXPORT_RUN      ? i->run :
+					   which == EXPORT_DURATION ? i->duration_ns :
+								      i->to_ns - x->sink.origin_ns);
+	to = text + export_time_text(x, i, EXPORT_TIME_RFC3339, text, &quoted);
+	if (json && !quoted)
+		return memmove(text - 1, text, (size_t)(to - text)), to - 1;
+	if (json)
+		text[-1] = *to++ = '"';
+	return to;
 }
 
 /* Where the values of a part belong; what its columns do not need may be NULL. */
@@ -206,26 +233,15 @@ struct at {
 	const struct interval *interval;
 };
 
+/* One that does not change with the interval or the value. */
 static void put_column(const struct exporter *x, bool json, const struct column *c, const struct at *at,
 		       struct buf *out)
 {
 	struct export_fact fact;
 	char number[NUMBER_MAX];
-	uint64_t v;
 
-	if (c->which == EXPORT_TIME) {
-		put_time(x, json, at->interval, out);
-		return;
-	}
 	if (c->which == LABEL) {
 		put_text(out, json, label_named(at->sheet->places->model, c->name + strlen(LABEL_PREFIX)));
-		return;
-	}
-	if (c->which == EXPORT_RUN || c->which == EXPORT_DURATION || c->which == EXPORT_ELAPSED) {
-		v = c->which == EXPORT_RUN      ? at->interval->run :
-		    c->which == EXPORT_DURATION ? at->interval->duration_ns :
-						  at->interval->to_ns - x->sink.origin_ns;
-		buf_add(out, number, number_u64(number, v));
 		return;
 	}
 	export_fact(&fact, &x->sink, at->sheet, at->place, at->metric, (enum export_column)c->which);
@@ -239,6 +255,7 @@ static void put_column(const struct exporter *x, bool json, const struct column 
 static void put_part(const struct exporter *x, const struct rows *r, struct part *p, const struct at *at)
 {
 	struct buf *out = &p->text.text;
+	char *to;
 
 	for (uint32_t i = p->from; i < p->to; i++) {
 		const struct column *c = &r->column[i];
@@ -246,13 +263,11 @@ static void put_part(const struct exporter *x, const struct rows *r, struct part
 		/* It is there only with a verdict. */
 		if (r->json && c->which == VERDICT)
 			break;
-		if (i || r->json)
-			buf_addch(out, i ? ',' : '{');
-		if (r->json) {
-			json_quote(out, c->name, strlen(c->name));
-			buf_addch(out, ':');
-		}
-		if (scope_of(c->which) != OF_VALUE)
+		to = put(output_room(out, c->len + WIDE_ENOUGH), c->before, c->len);
+		out->len += c->len;
+		if (c->scope == OF_INTERVAL)
+			out->len += (size_t)(put_when(to, x, r->json, c->which, at->interval) - to);
+		else if (c->scope != OF_VALUE)
 			put_column(x, r->json, c, at, out);
 	}
 	piece_end(&p->text);
@@ -347,12 +362,6 @@ static int json_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 
 /* ---- rows ---- */
 
-static inline char *put(char *to, const void *text, size_t len)
-{
-	memcpy(to, text, len);
-	return to + len;
-}
-
 /* A piece of text; a short one is copied at once, with what is behind it, which is overwritten. */
 static inline char *put_piece(char *to, const uint8_t *text, size_t len)
 {
@@ -397,9 +406,7 @@ static char *put_status(char *to, bool json, uint16_t reason, const struct sheet
 	return to;
 }
 
-/* `whole`: it is good, and nothing lacks. */
-static inline char *put_value(char *to, bool json, int which, bool whole, const struct sheet *s,
-			      const struct sheet_cell *cell, size_t k)
+static char *put_value(char *to, bool json, int which, const struct sheet *s, const struct sheet_cell *cell, size_t k)
 {
 	uint16_t reason = cell->value[k].reason;
 
@@ -407,8 +414,6 @@ static inline char *put_value(char *to, bool json, int which, bool whole, const 
 		return put_number(to, json, !reason, cell->value[k].v);
 	if (which == VERDICT)
 		return put_verdict(to, json, s, cell, k);
-	if (which == STATUS_COVERAGE && whole)
-		return json ? put(to, "\"ok\",\"coverage\":1", 17) : put(to, "ok,1", 4);
 	if (which != EXPORT_COVERAGE)
 		to = put_status(to, json, reason, cell, k);
 	if (which == STATUS_COVERAGE)
@@ -439,6 +444,7 @@ static void begin_row(struct rows *r, uint32_t row)
 	}
 }
 
+/* `whole`: the value is good, and nothing lacks. */
 static inline __attribute__((always_inline)) char *put_parts(char *to, const struct rows *r, bool json, bool whole,
 							     const struct sheet *s, uint32_t row,
 							     const struct sheet_cell *cell, size_t k)
@@ -454,24 +460,31 @@ static inline __attribute__((always_inline)) char *put_parts(char *to, const str
 					       &len);
 
 		to = put_piece(to, text, len);
-		if (p->value >= 0)
-			to = put_value(to, json, p->value, whole, s, cell, k);
+		if (whole && p->value == EXPORT_VALUE)
+			to = put_number(to, json, true, cell->value[k].v);
+		else if (whole && p->value == STATUS_COVERAGE)
+			to = json ? put(to, "\"ok\",\"coverage\":1", 17) : put(to, "ok,1", 4);
+		else if (p->value >= 0)
+			to = put_value(to, json, p->value, s, cell, k);
 	}
 	return to;
 }
 
-static void put_wide(struct exporter *x, struct rows *r, const struct sheet *s, const struct sheet_row *row, size_t k)
+/* A row of the sheet; it has a cell. */
+static void put_wide(struct exporter *x, struct rows *r, const struct sheet *s, uint32_t i, size_t room, size_t k)
 {
+	const struct sheet_row *row = &s->row[i];
 	struct buf *out = &x->out.text;
-	char text[WIDE_ENOUGH];
+	char text[WIDE_ENOUGH], *start = output_room(out, room);
 
+	out->len += (size_t)(put_parts(start, r, r->json, false, s, i, row->cell, k) - start);
 	for (uint32_t n = 0; n < row->n_cells && r->json; n++) {
 		const struct sheet_cell *cell = &row->cell[n];
 		const struct bound_metric *m = s->column[cell->column].metric;
 		SCOPED(scoped_free) char *name = NULL;
 
 		piece_put(out, &r->member, cell->column);
-		buf_add(out, text, (size_t)(put_value(text, true, EXPORT_VALUE, false, s, cell, k) - text));
+		buf_add(out, text, (size_t)(put_value(text, true, EXPORT_VALUE, s, cell, k) - text));
 		if (!x->config.thresholds || !m->threshold)
 			continue;
 		name = memory_format("%s:threshold", m->name);
@@ -479,22 +492,47 @@ static void put_wide(struct exporter *x, struct rows *r, const struct sheet *s, 
 		json_quote(out, name, strlen(name));
 		buf_printf(out, ":\"%s\"", verdicts[sheet_verdict(s, cell, k)]);
 	}
-	if (r->json)
-		return;
-	memset(r->cell, 0, r->n_wide * sizeof(*r->cell));
-	for (uint32_t n = 0; n < row->n_cells; n++)
+	if (r->n_wide)
+		memset(r->cell, 0, r->n_wide * sizeof(*r->cell));
+	for (uint32_t n = 0; n < row->n_cells; n++) {
+		x->partial |= export_lacks(&row->cell[n], k);
 		if (r->wide_of[row->cell[n].column] != PM_NONE)
 			r->cell[r->wide_of[row->cell[n].column]] = &row->cell[n];
+	}
 	for (uint32_t n = 0; n < r->n_wide; n++) {
 		const struct sheet_cell *cell = r->cell[n];
 
 		buf_addch(out, ',');
 		if (cell)
-			buf_add(out, text, (size_t)(put_value(text, false, EXPORT_VALUE, false, s, cell, k) - text));
+			buf_add(out, text, (size_t)(put_value(text, false, EXPORT_VALUE, s, cell, k) - text));
 		buf_addstr(out, r->judged[n] ? "," : "");
 		if (cell && r->judged[n])
 			buf_addstr(out, verdicts[sheet_verdict(s, cell, k)]);
 	}
+	buf_addstr(out, r->json ? "}\n" : "\n");
+}
+
+static void put_long(struct exporter *x, const struct rows *r, const struct sheet *s, uint32_t i, uint32_t n,
+		     size_t room, size_t k)
+{
+	const struct sheet_row *row = &s->row[i];
+	const struct sheet_cell *cell = &row->cell[n];
+	char *start = output_room(&x->out.text, room), *to;
+	bool whole = is_whole(cell, k);
+
+	/* The next interval of a cell is beside it, but not the next cell. */
+	if (n + AHEAD < row->n_cells)
+		__builtin_prefetch(&cell[AHEAD].value[k]);
+	if (!whole)
+		x->partial |= export_lacks(cell, k);
+	if (r->json) {
+		to = put_parts(start, r, true, whole, s, i, cell, k);
+		*to++ = '}';
+	} else {
+		to = put_parts(start, r, false, whole, s, i, cell, k);
+	}
+	*to++ = '\n';
+	x->out.text.len += (size_t)(to - start);
 }
 
 static int put_interval(struct exporter *x, struct rows *r, const struct sheet *s, const struct interval *interval,
@@ -503,7 +541,6 @@ static int put_interval(struct exporter *x, struct rows *r, const struct sheet *
 	struct at at = { .sheet = s, .interval = &interval[k] };
 	bool wide = x->config.layout == EXPORT_WIDE;
 	size_t room = WIDE_ENOUGH;
-	char *start, *to;
 
 	for (struct part *p = r->part; p < r->part + r->n_parts; p++) {
 		if (p->scope == OF_INTERVAL) {
@@ -513,30 +550,14 @@ static int put_interval(struct exporter *x, struct rows *r, const struct sheet *
 		room += p->text.longest + WIDE_ENOUGH;
 	}
 	for (uint32_t i = 0; i < s->n_rows; i++) {
-		const struct sheet_row *row = &s->row[i];
+		uint32_t cells = s->row[i].n_cells;
 
 		begin_row(r, i);
-		for (uint32_t n = 0; n < row->n_cells; n++) {
-			bool whole = is_whole(&row->cell[n], k);
-
-			/* The next interval of a cell is beside it, but not the next cell. */
-			if (n + AHEAD < row->n_cells)
-				__builtin_prefetch(&row->cell[n + AHEAD].value[k]);
-			x->partial |= !whole && export_lacks(&row->cell[n], k);
-			if (wide && n)
-				continue;
-			start = output_room(&x->out.text, room);
-			to = r->json ? put_parts(start, r, true, whole, s, i, &row->cell[n], k) :
-				       put_parts(start, r, false, whole, s, i, &row->cell[n], k);
-			if (wide) {
-				x->out.text.len += (size_t)(to - start);
-				put_wide(x, r, s, row, k);
-				to = start = output_room(&x->out.text, 2);
-			}
-			if (r->json)
-				*to++ = '}';
-			*to++ = '\n';
-			x->out.text.len += (size_t)(to - start);
+		for (uint32_t n = 0; n < (wide ? cells != 0 : cells); n++) {
+			if (wide)
+				put_wide(x, r, s, i, room, k);
+			else
+				put_long(x, r, s, i, n, room, k);
 			if (__builtin_expect(output_is_full(&x->out), 0) && exporter_flush(x))
 				return -x->out.error.number;
 		}

@@ -39,7 +39,8 @@ int output_pace(struct output *out);
 /* Room for `n` more bytes. */
 static inline char *output_room(struct buf *text, size_t n)
 {
-	memory_done(buf_reserve(text, n));
+	if (__builtin_expect(n > text->cap - text->len, 0))
+		memory_done(buf_reserve(text, n));
 	return (char *)text->data + text->len;
 }
 /* Frees the buffer; does not close the descriptor. */

@@ -1071,28 +1071,38 @@ static bool track_breaks(const struct track *t, const struct column *c, uint32_t
 	return broken;
 }
 
-/* Writes results k of an interval in which nothing was missing. */
-static inline void put_simple(struct track *t, struct value v, double seconds, struct value *base, size_t rows,
-			      size_t k)
+/* Writes the results of `n` intervals in which nothing was missing, from result k on. */
+static inline void put_simple(struct track *t, const struct value *v, const double *seconds, size_t n,
+			      struct value *base, size_t rows, size_t k)
 {
 	struct value *out = base + k;
 
 	if (t->aspects & 1u << TRACK_VALUE) {
-		*out = v;
+		memcpy(out, v, n * sizeof(*out));
 		out += rows;
 	}
 	if (t->aspects & 1u << TRACK_ELAPSED) {
-		*out = value_of(seconds);
+		for (size_t i = 0; i < n; i++)
+			out[i] = value_of(seconds[i]);
 		out += rows;
 	}
-	if (t->aspects & 1u << TRACK_RATE)
-		*out = t->semantics == PM_GAUGE          ? v :
-		       __builtin_expect(seconds != 0, 1) ? value_of(v.v / seconds) :
-							   value_missing(VALUE_DIVISION_BY_ZERO);
+	if (t->aspects & 1u << TRACK_RATE && t->semantics == PM_GAUGE)
+		memcpy(out, v, n * sizeof(*out));
+	else if (t->aspects & 1u << TRACK_RATE)
+		for (size_t i = 0; i < n; i++)
+			out[i] = __builtin_expect(seconds[i] != 0, 1) ? value_of(v[i].v / seconds[i]) :
+									value_missing(VALUE_DIVISION_BY_ZERO);
 	if (!t->loss)
 		return;
 	t->loss->ever = true;
-	t->loss->at[k] = (struct support){ seconds, 0, 0, 0, 0 };
+	for (size_t i = 0; i < n; i++)
+		t->loss->at[k + i] = (struct support){ seconds[i], 0, 0, 0, 0 };
+}
+
+/* Whether no loss has to be told at the end of the interval. */
+static bool is_clean(const struct track *t)
+{
+	return !t->loss || !(t->loss->lost || t->loss->absent || t->loss->before || t->loss->carried);
 }
 
 /* Whether readings of the column may be taken by take_simple(). */
@@ -1108,29 +1118,29 @@ static bool is_simple(const struct track *t, const struct column *c, bool counts
 
 /* As track_step() and track_close() for rows from `row` on, as long as they are what nearly all are: readings of a
  * count that rose by little, or of a level that is all of an interval. Results begin with the *k-th, which it moves.
- * Returns the first row that is none. `timed`: beside perf's times; `each`: every row ends an interval. */
+ * Returns the first row that is none. `timed`: beside perf's times. */
 static inline __attribute__((always_inline)) uint32_t take_simple(struct track *t, const struct column *c,
 								  uint32_t row, uint32_t end, const bool *closes,
 								  struct value *base, size_t rows, size_t *k,
-								  struct count *counts, bool level, bool timed,
-								  bool each)
+								  struct count *counts, bool level, bool timed)
 {
 	const uint64_t mask = mask_of(t), few = level ? mask : mask / 4;
 	const uint32_t first = row;
-	const bool clean = !t->loss || !(t->loss->lost || t->loss->absent || t->loss->before || t->loss->carried);
+	const bool clean = is_clean(t);
 	struct track_times own = { 0 }, *times = timed ? t->times : &own;
 	uint64_t prev = t->prev, sum = t->any ? t->sum : 0, elapsed = t->elapsed, before = t->prev_time,
 		 prev_enabled = times->prev_enabled, prev_running = times->prev_running, enabled = times->enabled,
 		 running = times->running;
 	bool any = t->any, shared = times->shared;
-	double made = times->made;
+	double made = times->made, seconds;
+	struct value v;
 
 	for (; row < end && !(c->status && c->status[row]); row++) {
 		uint64_t now = c->v[row], d = (now - prev) & mask;
-		bool closing = each || closes[row], alone = each && row > first;
 
 		/* What was lost before is told at the end of the interval; a level read twice at once is none. */
-		if (d > few || (closing && !clean) || (level && (any || !closing || midpoint(c, row) == before)))
+		if (d > few || (closes[row] && !clean) ||
+		    (level && (any || !closes[row] || midpoint(c, row) == before)))
 			break;
 		if (timed) {
 			uint64_t e = c->enabled[row] - prev_enabled, r = c->running[row] - prev_running;
@@ -1148,16 +1158,14 @@ static inline __attribute__((always_inline)) uint32_t take_simple(struct track *
 		sum = level ? now : sum + d;
 		prev = now;
 		any = true;
-		if (!closing)
+		if (!closes[row])
 			continue;
-		if (!alone || counts) {
-			elapsed += true_ns(c, midpoint(c, row) - before);
-			before = midpoint(c, row);
-		}
-		put_simple(t,
-			   level && !t->scaled ? value_of_u64(sum) :
-						 value_of(scaled(t, shared && !level ? made : (double)sum)),
-			   alone ? c->seconds[row] : (double)elapsed / 1e9, base, rows, *k);
+		elapsed += true_ns(c, midpoint(c, row) - before);
+		before = midpoint(c, row);
+		seconds = (double)elapsed / 1e9;
+		v = level && !t->scaled ? value_of_u64(sum) :
+					  value_of(scaled(t, shared && !level ? made : (double)sum));
+		put_simple(t, &v, &seconds, 1, base, rows, *k);
 		if (counts)
 			counts[*k] = (struct count){ sum, shared ? (uint64_t)made : sum, timed ? enabled : elapsed,
 						     timed ? running : elapsed, 0 };
@@ -1188,24 +1196,79 @@ static inline __attribute__((always_inline)) uint32_t take_simple(struct track *
 	return row;
 }
 
+/* The same for counts of rows that each end an interval, none of which was begun: nothing is added up. */
+static inline __attribute__((always_inline)) uint32_t take_each(struct track *t, const struct column *c, uint32_t row,
+								uint32_t end, struct value *base, size_t rows,
+								size_t *k, struct count *counts, bool timed)
+{
+	const uint64_t mask = mask_of(t), few = mask / 4, *enabled = c->enabled, *running = c->running;
+	const uint16_t *status = c->status;
+	const bool perf = t->perf;
+	uint64_t prev = t->prev, prev_enabled = timed ? t->times->prev_enabled : 0,
+		 prev_running = timed ? t->times->prev_running : 0;
+	struct value v[PM_CHUNK_ROWS];
+	uint32_t n = 0;
+
+	for (; row < end && !(status && status[row]); row++) {
+		uint64_t now = c->v[row], d = (now - prev) & mask;
+		double made = (double)(int64_t)d;
+
+		if (d > few)
+			break;
+		if (timed) {
+			uint64_t e = enabled[row] - prev_enabled, r = running[row] - prev_running;
+
+			if (enabled[row] < prev_enabled || running[row] < prev_running || r > e || (perf && !r && e))
+				break;
+			if (perf && r < e)
+				made = made * (double)e / (double)r;
+			if (counts)
+				counts[*k + n] = (struct count){ d, perf && r < e ? (uint64_t)made : d, e, r,
+								 e && r ? 0 : PM_REASON_NOT_COUNTED };
+			prev_enabled = enabled[row];
+			prev_running = running[row];
+		}
+		prev = now;
+		v[n++] = value_of(made);
+	}
+	if (!n)
+		return row;
+	for (uint32_t i = 0; t->scaled && i < n; i++)
+		v[i].v = scaled(t, v[i].v);
+	put_simple(t, v, c->seconds + row - n, n, base, rows, *k);
+	*k += n;
+	t->absent = 0;
+	t->prev = prev;
+	t->prev_time = midpoint(c, row - 1);
+	if (timed) {
+		t->times->prev_enabled = prev_enabled;
+		t->times->prev_running = prev_running;
+	}
+	return row;
+}
+
 /* A step for each row of [row, end), and a close where closes[] says so, from result 0 on, in arrays of `rows`.
  * False: some reading was not taken as it is, and the track has a loss. */
 static bool track_take(struct track *t, const struct column *c, uint32_t row, uint32_t end, const bool *closes,
 		       struct value *base, size_t rows, struct count *counts)
 {
 	bool simple = is_simple(t, c, counts), level = t->semantics == PM_GAUGE, timed = c->enabled, plain = true;
+	bool each = c->seconds && !level && (!counts || timed);
+	uint32_t first = row;
 	size_t k = 0;
 
 	while (row < end) {
 		/* One function, compiled for each kind of loop. */
-		if (simple && t->started && !t->gap && !t->odd)
-			row = level || counts ?
-				      take_simple(t, c, row, end, closes, base, rows, &k, counts, level, timed,
-						  false) :
-			      !c->seconds ?
-				      take_simple(t, c, row, end, closes, base, rows, &k, NULL, false, timed, false) :
-			      timed ? take_simple(t, c, row, end, closes, base, rows, &k, NULL, false, true, true) :
-				      take_simple(t, c, row, end, closes, base, rows, &k, NULL, false, false, true);
+		if (simple && t->started && !t->gap && !t->odd) {
+			if (each && row > first && !t->any && !t->elapsed && is_clean(t) &&
+			    t->prev_time == midpoint(c, row - 1))
+				row = counts ? take_each(t, c, row, end, base, rows, &k, counts, true) :
+				      timed  ? take_each(t, c, row, end, base, rows, &k, NULL, true) :
+					       take_each(t, c, row, end, base, rows, &k, NULL, false);
+			else
+				row = take_simple(t, c, row, each ? row + 1 : end, closes, base, rows, &k, counts,
+						  level, timed);
+		}
 		if (row == end)
 			break;
 		/* With the first snapshot of a stretch nothing can be lost yet. */
