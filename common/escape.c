@@ -71,8 +71,15 @@ void text_markup(struct buf *out, const char *text)
 void text_csv(struct buf *out, const char *text, const char *separator)
 {
 	SCOPED(buf_release) struct buf safe = BUF_INIT;
-	size_t from = out->len, len;
+	size_t from = out->len, len = 0;
 
+	/* Nearly always there is nothing to escape or to quote. */
+	while (text[len] >= ' ' && text[len] < 0x7f && text[len] != '"' && text[len] != *separator)
+		len++;
+	if (!text[len]) {
+		buf_add(out, text, len);
+		return;
+	}
 	text_escape(out, text, strlen(text));
 	len = out->len - from;
 	if (!len || (!memchr(out->data + from, '"', len) &&

@@ -584,7 +584,7 @@ static void put_fixed(struct buf *out, double v, unsigned decimals)
 static void end_line(struct stat_sheet *s)
 {
 	s->text->len -= strlen(separator_of(s));
-	buf_addstr(s->text, notation_of(s)->close.text);
+	buf_add(s->text, notation_of(s)->close.text, notation_of(s)->close.len);
 }
 
 /* Time, "summary", and the place with the number of counters in it. */
@@ -661,7 +661,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	struct span sep = separator_span(s);
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_metrics(s, l->row, l, metric), i;
-	bool there = !now->reason && now->running, beside = !x->keys && stat_is_beside(s, e);
+	bool there = !now->reason && now->running, beside = n > 1 && !x->keys && stat_is_beside(s, e);
 	char *at;
 
 	put_prefix(s, row, now->nr);
@@ -786,7 +786,8 @@ static void print_fields(struct stat_sheet *s)
 	buf_addstr(stamp, notation_of(s)->keys ? "{" : "");
 	if (s->time[0]) {
 		put_key(s, stamp, "interval");
-		buf_printf(stamp, "%s%s", s->time, separator_of(s));
+		buf_addstr(stamp, s->time);
+		buf_addstr(stamp, separator_of(s));
 	} else if (s->summing && !s->config->no_csv_summary && s->config->form == STAT_CSV) {
 		buf_printf(stamp, "%16s%s", "summary", separator_of(s));
 	}
