@@ -729,19 +729,6 @@ static void bpf_sum_clear(const struct bpf_sum *s)
 
 /* ---- whether BPF programs can count here, and why not ---- */
 
-static int load_nothing(enum bpf_attach_type attach, int target, int btf, struct error *e)
-{
-	struct bpf_program p = { .name = "pmrec_nothing", .btf = btf };
-	struct bpf_code c = { 0 };
-
-	code_exit(&c);
-	p.type = target ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_RAW_TRACEPOINT;
-	p.attach = target ? attach : 0;
-	p.target = target;
-	p.target_type = target ? BTF_FUNCTION : 0;
-	return bpf_program_load(&p, &c, e);
-}
-
 static int check_refused(int err, struct error *e)
 {
 	if (err == -ENOSYS)
@@ -760,13 +747,16 @@ static int check_refused(int err, struct error *e)
 /* Loads a program that does nothing, and makes a map. 0, or -errno with cause and cure in *e. */
 static int bpf_check(struct error *e)
 {
-	SCOPED(fd_close) int fd = load_nothing(0, 0, 0, e);
-	/* As much as the counters of a machine may need. Only kernels that count it as locked memory refuse it. */
-	SCOPED(fd_close)
-	int map = fd < 0 ? -1 : bpf_map_new("pmrec_much", BPF_MAP_TYPE_ARRAY, 4, 1024, 1024, 0);
+	struct bpf_code c = { 0 };
+	SCOPED(fd_close) int fd = -1, map = -1;
 
+	code_exit(&c);
+	fd = bpf_program_load(&(struct bpf_program){ .name = "pmrec_nothing", .type = BPF_PROG_TYPE_RAW_TRACEPOINT },
+			      &c, e);
 	if (fd < 0)
 		return check_refused(fd, e);
+	/* As much as the counters of a machine may need. Only kernels that count it as locked memory refuse it. */
+	map = bpf_map_new("pmrec_much", BPF_MAP_TYPE_ARRAY, 4, 1024, 1024, 0);
 	return map == -EPERM ?
 		       error_set(
 			       e, EPERM,
@@ -791,26 +781,6 @@ static int bpf_attach_refused(int err, struct error *e)
 	default:
 		return err;
 	}
-}
-
-/* Attaches to a program of its own that never runs, as -b does to others. 0, or -errno with cause and cure in *e. */
-static int bpf_check_attach(struct error *e)
-{
-	SCOPED(fd_close) int btf = btf_function("nothing"), target = -1, fd = -1, link = -1;
-
-	if (btf < 0)
-		return error_sys(e, -btf, "BTF");
-	target = load_nothing(0, 0, btf, e);
-	if (target < 0)
-		return target;
-	fd = load_nothing(BPF_TRACE_FENTRY, target, 0, e);
-	if (fd < 0)
-		return bpf_attach_refused(fd, e);
-	link = bpf_program_attach(fd, NULL);
-	if (link >= 0)
-		return 0;
-	error_sys(e, -link, "attaching to a BPF program");
-	return bpf_attach_refused(link, e);
 }
 
 /* ---- leaders: one event on every CPU, shared by all recorders ---- */
@@ -1237,8 +1207,8 @@ static int find_pid(const struct root *root, struct error *e)
 	return pid;
 }
 
-/* For `n` tasks, whose ids are put into the map later. With `inherit`, children count with their task. BPF programs see
- * ids of the whole system: -ENOTSUP in a container with its own. 0 or -errno with the text in *e; call
+/* For `n` tasks, whose ids are put into the map later. With `inherit`, children count with their task. BPF programs
+ * see ids of the whole system: -ENOTSUP in a container with its own. 0 or -errno with the text in *e; call
  * bpf_places_release() in any case. */
 static int bpf_tasks_init(struct bpf_places *t, const struct root *root, uint32_t n, bool inherit, struct error *e)
 {
@@ -1594,21 +1564,15 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 						     .target = t->fd,
 						     .target_type = t->function },
 			      &c, e);
-	if (fd < 0) {
-		bpf_attach_refused(fd, e);
-		return error_prefix(e, "-b %u (%s)", t->id, t->name);
-	}
-	link = bpf_program_attach(fd, NULL);
-	if (link == -E2BIG)
-		return error_set(e, E2BIG,
-				 "-b %u (%s): the kernel attaches no more programs to it; stop what else profiles it",
-				 t->id, t->name);
-	if (link < 0) {
+	link = fd < 0 ? fd : bpf_program_attach(fd, NULL);
+	if (link >= 0)
+		return link;
+	if (fd >= 0 && link == -E2BIG)
+		error_set(e, E2BIG, "the kernel attaches no more programs to it; stop what else profiles it");
+	else if (fd >= 0)
 		error_sys(e, -link, "attaching to it");
-		bpf_attach_refused(link, e);
-		return error_prefix(e, "-b %u (%s)", t->id, t->name);
-	}
-	return link;
+	bpf_attach_refused(link, e);
+	return error_prefix(e, "-b %u (%s)", t->id, t->name);
 }
 
 /* Attaches to all of them. 0 or -errno with the text in *e; bpf_profile_release() in any case. */
@@ -2083,10 +2047,6 @@ void perf_bpf_doctor(const struct plan *p, struct buf *out)
 		   root_exists(p->root, "/sys/kernel/btf/vmlinux") ?
 			   "" :
 			   " for CPUs and cgroups, not for tasks: they need a kernel with CONFIG_DEBUG_INFO_BTF=y");
-	if (bpf_check_attach(&why))
-		buf_printf(out, "no -b: %s\n", why.text);
-	else if (!privileges_has("cap_sys_admin"))
+	if (!privileges_has("cap_sys_admin"))
 		buf_addstr(out, "no -b: finding BPF programs needs CAP_SYS_ADMIN\n");
-	else
-		buf_addstr(out, "-b works here\n");
 }

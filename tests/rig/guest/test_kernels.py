@@ -201,10 +201,8 @@ def bpf(t, guest, row, level, suffix):
     if row.old and row.arch == "arm64":
         said = guest.text(f"attached{suffix}", "err")
         t.check("-b is refused with the reason", last(guest, f"attached{suffix}") == 125 and "Linux 6.0" in said, said)
-        t.check("doctor says so, too", "no -b: " in told and "Linux 6.0" in told, told)
     else:
-        t.check(f"-b{suffix}", last(guest, f"attached{suffix}") == 0 and "-b works here" in told,
-                told + guest.text(f"attached{suffix}", "err"))
+        t.check(f"-b{suffix}", last(guest, f"attached{suffix}") == 0, guest.text(f"attached{suffix}", "err"))
         if row.lockdown != "confidentiality":
             t.check("each run of the program", stat_value(guest, f"attached{suffix}", "bpf_trace:bpf_trace_printk") == 100)
 

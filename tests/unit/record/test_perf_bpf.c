@@ -27,8 +27,8 @@ static struct {
 	uint32_t key;
 } given[THINGS];
 static unsigned n_programs, n_runs, n_given;
-static int refuse_load[2]; /* errno for programs of tracepoints, and for those that attach to others */
-static int refuse_put;     /* errno for what is put into maps */
+static int refuse_load;                    /* errno for programs */
+static int refuse_put;                     /* errno for what is put into maps */
 static uint32_t functions = 1, btf_id = 1; /* of programs that are found by their id */
 
 static int something(void)
@@ -62,8 +62,8 @@ static long bpf(int command, void *attr)
 		return put(a, -1);
 	case BPF_PROG_LOAD:
 		assert_true(n_programs < THINGS);
-		if (refuse_load[a->prog_type == BPF_PROG_TYPE_TRACING])
-			return -refuse_load[a->prog_type == BPF_PROG_TYPE_TRACING];
+		if (refuse_load)
+			return -refuse_load;
 		programs[n_programs].fd = something();
 		memcpy(programs[n_programs].name, a->prog_name, sizeof(programs[0].name));
 		return programs[n_programs++].fd;
@@ -125,7 +125,7 @@ static void begin(struct fixture *f, enum target_kind target, const char *events
 	n_programs = n_runs = n_given = 0;
 	refuse_put = 0;
 	functions = btf_id = 1;
-	refuse_load[0] = refuse_load[1] = 0;
+	refuse_load = 0;
 	kernel_bpf = bpf;
 	sysroot_make(f->dir, NULL);
 	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "0-1\n");
@@ -416,14 +416,13 @@ static void what_is_refused_has_no_counts(void **state)
 static void the_doctor_knows_what_works(void **state)
 {
 	static const struct {
-		int load[2];
+		int load;
 		bool emulated;
-		const char *begins, *has;
+		const char *begins;
 	} cases[] = {
-		{ { 0, 0 }, true, "", "" },
-		{ { 0, 0 }, false, "--bpf-counters works here", "" },
-		{ { ENOSYS, 0 }, false, "no --bpf-counters, no -b: this kernel has no BPF", "" },
-		{ { 0, EPERM }, false, "--bpf-counters works here", "\nno -b: this kernel lets nobody attach" },
+		{ 0, true, "" },
+		{ 0, false, "--bpf-counters works here" },
+		{ ENOSYS, false, "no --bpf-counters, no -b: this kernel has no BPF" },
 	};
 	struct fixture f;
 
@@ -431,12 +430,11 @@ static void the_doctor_knows_what_works(void **state)
 		SCOPED(buf_release) struct buf out = BUF_INIT;
 
 		begin(&f, TARGET_SYSTEM, "cs");
-		memcpy(refuse_load, cases[i].load, sizeof(refuse_load));
+		refuse_load = cases[i].load;
 		f.w->root.emulated = cases[i].emulated;
 		perf_bpf_doctor(&f.w->plan, &out);
 		f.w->root.emulated = true;
 		assert_int_equal(strncmp(buf_str(&out), cases[i].begins, strlen(cases[i].begins)), 0);
-		assert_non_null(strstr(buf_str(&out), cases[i].has));
 		if (cases[i].emulated)
 			assert_int_equal(out.len, 0);
 		end(&f);
@@ -462,7 +460,7 @@ static void requests_are_checked(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		begin(&f, TARGET_SYSTEM, cases[i].events);
 		f.w->options.perf.bpf_counters = cases[i].counters;
-		refuse_load[0] = cases[i].load;
+		refuse_load = cases[i].load;
 		assert_int_equal(perf_events_read(f.s, &f.w->plan, "", &f.w->e), 0);
 		assert_int_equal(perf_bpf_check(f.s, &f.w->plan, &f.w->e), cases[i].err);
 		assert_int_equal(f.w->model.n_probes, cases[i].remark);
