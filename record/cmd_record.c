@@ -235,10 +235,10 @@ static const struct option_row rows[] = {
 
 /* ---- what cannot stand together ---- */
 
-static bool adds(const struct record_options *o, enum add_location location)
+static bool adds_register(const struct record_options *o)
 {
 	for (size_t i = 0; i < o->n_added; i++)
-		if (o->added[i].location == location)
+		if (o->added[i].location == ADD_MSR)
 			return true;
 	return false;
 }
@@ -305,9 +305,7 @@ static int check(struct record_options *o, struct error *e)
 		{ o->output.rotate_ns && o->output.rotate_ns < interval,
 		  "--rotate: a file must hold at least one interval" },
 		{ o->output.keep && !rotates, "--keep needs --rotate" },
-		{ o->no_msr && adds(o, ADD_MSR), "--add names a register, but --no-msr excludes them" },
-		{ p->null && adds(o, ADD_PERF), "--add names an event, but --null excludes them" },
-		{ o->no_perf && adds(o, ADD_PERF), "--add names an event, but -P excludes them" },
+		{ o->no_msr && adds_register(o), "--add names a register, but --no-msr excludes them" },
 		{ p->td_level && !p->topdown, "--td-level needs --topdown" },
 		{ p->all_user && p->all_kernel, "--all-user and --all-kernel are mutually exclusive" },
 	};

@@ -18,7 +18,7 @@
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
 #include "record/perf/pfm.h"
-#include "record/plan/add.h"
+#include "record/plan/machine.h"
 
 #define VENDOR_HINT \
 	"`pmrec vendor import DIR` adds the CPU vendor's (DIR: tools/perf/pmu-events/arch of a kernel tree)"
@@ -1646,19 +1646,6 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		err = perf_metrics_read(s, p, e);
 	for (size_t i = 0; o->perf.pfm_events && o->perf.pfm_events[i] && !err; i++)
 		err = read_pfm(s, p, o->perf.pfm_events[i], e);
-	for (size_t i = 0; i < o->n_added && !err; i++) {
-		const struct add *a = &o->added[i];
-		const char *slash = a->location == ADD_PERF ? strchr(a->text, '/') : NULL;
-		size_t first = s->set.n;
-		char text[256];
-
-		if (!slash)
-			continue;
-		snprintf(text, sizeof(text), "%.*s/%s,name=%s/", (int)(slash - a->text), a->text, slash + 1, a->name);
-		err = perf_events_add(s, p, text, e);
-		for (size_t k = first; k < s->set.n && !err; k++)
-			s->event[k].add = a;
-	}
 	/* The set no longer moves. */
 	if (!err)
 		err = perf_classes_check(&s->pmus, &s->set, p, e);

@@ -26,7 +26,6 @@ struct perf_ring {
 #define PERF_GROUP_MAX 256 /* members; the kernel wants what it reads at once below 16 KiB */
 
 struct perf_event {
-	const struct add *add; /* made by --add, or NULL */
 	struct event *ev;
 	union perf_attr attr; /* as it can be opened */
 	const char *filter;   /* of a tracepoint, or NULL */

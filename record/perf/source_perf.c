@@ -23,7 +23,6 @@
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
 #include "record/perf/perf_tool.h"
-#include "record/plan/add.h"
 #include "record/plan/machine.h"
 
 /* Which events are read together. Reading a group costs the same as reading one event (one system call, and one
@@ -540,8 +539,6 @@ static void add_event_counter(struct plan *p, struct perf_event *e, const struct
 		.aggregation = PM_AGG_SUM,
 	};
 
-	if (e->add)
-		add_set_attrs(e->add, &c.attrs);
 	set_attrs(&c, e, p, g, position);
 	e->counter = add_named(p, &c);
 	pm_map_release(&c.attrs);

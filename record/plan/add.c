@@ -59,16 +59,6 @@ static int take_msr(struct add *a, const char *word, struct error *e)
 	return set_location(a, ADD_MSR, NULL, e);
 }
 
-static int take_perf(struct add *a, const char *word, struct error *e)
-{
-	const char *slash = strchr(word + 5, '/');
-
-	if (!slash || slash == word + 5 || !slash[1] || strchr(slash + 1, '/'))
-		return error_set(e, EINVAL,
-				 "'%.60s' is not an event; write perf/DEVICE/EVENT, such as perf/msr/aperf", word);
-	return set_location(a, ADD_PERF, word + 5, e);
-}
-
 static int take_word(struct add *a, const char *word, struct error *e)
 {
 	const char *near;
@@ -78,8 +68,6 @@ static int take_word(struct add *a, const char *word, struct error *e)
 		return take_msr(a, word, e);
 	if (word[0] == '/')
 		return set_location(a, ADD_PATH, word, e);
-	if (!strncmp(word, "perf/", 5))
-		return take_perf(a, word, e);
 	if ((i = index_of(scopes, N(scopes), word)) >= 0) {
 		a->scope = (enum add_scope)i;
 	} else if ((i = index_of(formats, N(formats), word)) >= 0) {
@@ -127,7 +115,7 @@ static int take_all(struct add *a, char *text, struct error *e)
 	for (char *w = strtok_r(text, ",", &save); w && !err; w = strtok_r(NULL, ",", &save))
 		err = take_word(a, w, e);
 	if (!err && a->location == ADD_NOWHERE)
-		err = error_set(e, EINVAL, "no location: msr0xHEX, msrDECIMAL, /path or perf/DEVICE/EVENT");
+		err = error_set(e, EINVAL, "no location: msr0xHEX, msrDECIMAL or /path");
 	return err;
 }
 

@@ -1,4 +1,4 @@
-/* What --add names: a register, a file or an event, and how to show it. */
+/* What --add names: a register or a file, and how to show it. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 
-enum add_location { ADD_NOWHERE, ADD_MSR, ADD_PATH, ADD_PERF };
+enum add_location { ADD_NOWHERE, ADD_MSR, ADD_PATH };
 enum add_scope { ADD_CPU, ADD_CORE, ADD_PACKAGE };
 enum add_format { ADD_DELTA, ADD_RAW, ADD_PERCENT, ADD_AVERAGE };
 
@@ -19,13 +19,13 @@ struct add {
 	unsigned width;          /* 32 or 64 */
 	const char *type;        /* "cycles", "seconds", "usec", or NULL */
 	char name[ADD_NAME_MAX]; /* the column head */
-	char *text;              /* owned: path or "device/event", else NULL */
+	char *text;              /* owned: path, or NULL */
 	uint32_t address;        /* of the register */
 };
 
 /*
- * LOCATION[,scope][,size][,format][,type][,NAME], in any order; LOCATION is msr0xHEX, msrDECIMAL, /path or
- * perf/DEVICE/EVENT. The default is cpu, u64, delta. 0, or -EINVAL with a message that names the nearest word.
+ * LOCATION[,scope][,size][,format][,type][,NAME], in any order; LOCATION is msr0xHEX, msrDECIMAL or /path. The
+ * default is cpu, u64, delta. 0, or -EINVAL with a message that names the nearest word.
  */
 int add_parse(struct add *a, const char *text, struct error *e);
 void add_release(struct add *a);

@@ -76,7 +76,7 @@ static void leave_out(struct session *s, const char *name)
 			s->source[i].wanted = s->source[i].required = false;
 }
 
-/* What --add names is recorded whatever --sources says; events need their source. */
+/* What --add names is recorded whatever --sources says; events of -e and -M need their source. */
 static int take_added(struct session *s, struct error *e)
 {
 	const struct perf_options *perf = &s->options->perf;
@@ -86,18 +86,9 @@ static int take_added(struct session *s, struct error *e)
 		    ((perf->events && *perf->events) || perf->metrics))
 			return error_set(e, EINVAL, "%s names events, but --sources excludes perf",
 					 perf->events && *perf->events ? "-e" : "-M");
-	for (size_t i = 0; i < s->options->n_added; i++) {
-		const char *name = s->options->added[i].location == ADD_PERF ? "perf" : "add";
-
-		for (size_t k = 0; k < s->n_sources; k++) {
-			if (strcmp(s->source[k].ops->name, name))
-				continue;
-			if (!s->source[k].wanted && !strcmp(name, "perf"))
-				return error_set(e, EINVAL, "--add %s is an event, but --sources excludes perf",
-						 s->options->added[i].name);
+	for (size_t k = 0; k < s->n_sources && s->options->n_added; k++)
+		if (!strcmp(s->source[k].ops->name, "add"))
 			s->source[k].wanted = true;
-		}
-	}
 	return 0;
 }
 

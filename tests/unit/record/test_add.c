@@ -24,8 +24,8 @@ static void takes_locations_and_attributes(void **state)
 		  { ADD_PATH, ADD_PACKAGE, .width = 64, .type = "usec", .name = "Mine",
 		    .text = (char *)"/sys/x/y" } },
 		{ "/sys/x/y", { ADD_PATH, .width = 64, .name = "y", .text = (char *)"/sys/x/y" } },
-		{ "perf/msr/aperf,average",
-		  { ADD_PERF, .format = ADD_AVERAGE, .width = 64, .name = "aperf", .text = (char *)"msr/aperf" } },
+		{ "/sys/x/y,average",
+		  { ADD_PATH, .format = ADD_AVERAGE, .width = 64, .name = "y", .text = (char *)"/sys/x/y" } },
 		{ "msr0x10,name=cycle", { ADD_MSR, .width = 64, .name = "cycle", .address = 0x10 } },
 	};
 
@@ -61,9 +61,6 @@ static void refuses_with_the_nearest_word(void **state)
 		{ "msr0x100000000", "is not a register" },
 		{ "msr0x10,A,B", "two names" },
 		{ "msr0x10,msr0x11", "two locations" },
-		{ "perf/msr", "perf/DEVICE/EVENT" },
-		{ "perf//x", "perf/DEVICE/EVENT" },
-		{ "perf/msr/", "perf/DEVICE/EVENT" },
 		{ "msr0x10,name=", "1 to 63" },
 	};
 

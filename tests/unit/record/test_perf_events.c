@@ -105,28 +105,16 @@ static void rings_are_those_of_the_options(void **state)
 	}
 }
 
-/* Sets, --add, and the texts of a personality that shows none of them. */
+/* Sets, and the texts of a personality that shows none of them. */
 static void texts_come_from_several_options(void **state)
 {
-	struct add added[3] = { { .location = ADD_PATH, .text = (char *)"/x" },
-				{ .location = ADD_PERF, .text = (char *)"cpu/cycles", .name = "Mine" },
-				{ .location = ADD_PERF, .text = (char *)"unit/event=5", .name = "Unit" } };
 	struct fixture f;
 
 	begin(&f, "cs");
-	f.w->options.added = added;
-	f.w->options.n_added = 3;
 	assert_int_equal(read_events(&f, "cpu/other/"), 0);
-	assert_int_equal(f.s->set.n, 4);
+	assert_int_equal(f.s->set.n, 2);
 	assert_string_equal(f.s->set.event[1].name, "cpu/other/");
-	assert_string_equal(f.s->set.event[2].display, "Mine");
-	assert_string_equal(f.s->set.event[3].display, "Unit");
-	assert_int_equal(f.s->set.event[3].config[0], 5);
-	assert_null(f.s->event[0].add);
-	assert_null(f.s->event[1].add);
-	assert_ptr_equal(f.s->event[2].add, &added[1]);
-	assert_ptr_equal(f.s->event[3].add, &added[2]);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 2; i++)
 		assert_true(f.s->event[i].requested);
 	end(&f);
 	/* Where registers are shut, their PMU stands in for them. */

@@ -538,7 +538,7 @@ static void options_are_other_words_for_sources(void **state)
 
 static void what_is_added_is_recorded_whatever_else_is_not(void **state)
 {
-	struct add added[] = { { .name = "a", .location = ADD_MSR }, { .name = "b", .location = ADD_PERF } };
+	struct add added[] = { { .name = "a", .location = ADD_MSR } };
 
 	o.added = added;
 	o.n_added = 1;
@@ -546,21 +546,6 @@ static void what_is_added_is_recorded_whatever_else_is_not(void **state)
 	assert_int_equal(plan(), 0);
 	assert_int_equal(played[ADD].planned, 1);
 	assert_int_equal(played[STAT].planned, 0);
-	teardown(state);
-	setup(state);
-	o.added = added;
-	o.n_added = 2;
-	played[PERF].wanted = false;
-	assert_int_equal(plan(), -EINVAL);
-	assert_string_equal(e.text, "--add b is an event, but --sources excludes perf");
-	teardown(state);
-	setup(state);
-	o.added = added + 1;
-	o.n_added = 1;
-	played[ADD].wanted = false;
-	assert_int_equal(plan(), 0);
-	assert_int_equal(played[PERF].planned, 1);
-	assert_int_equal(played[ADD].planned, 0);
 }
 
 static void what_was_named_and_is_not_there_is_an_error(void **state)
