@@ -65,6 +65,8 @@ typedef int (*event_tracepoint_fn)(void *arg, const char *system, const char *na
 /* Free the contents, not the struct. */
 void event_alias_release(struct event_alias *alias);
 void event_pmu_release(struct event_pmu *pmu);
+/* The PMU of this name; NULL: none. */
+const struct event_pmu *event_pmu_named(const struct event_pmu *pmu, size_t n, const char *name);
 /* The event of a name of that many bytes, in capitals or not, and the text of a format; NULL: it has none, or there
  * is no PMU. */
 const struct event_alias *event_pmu_alias(const struct event_pmu *pmu, const char *name, size_t len);

@@ -117,6 +117,15 @@ bool event_pmu_matches(const char *pattern, const char *name)
 	return !strcmp(pattern, name) || (len && len == strlen(pattern) && !strncmp(pattern, name, len));
 }
 
+const struct event_pmu *event_pmu_named(const struct event_pmu *pmu, size_t n, const char *name)
+{
+	size_t i = 0;
+
+	while (i < n && strcmp(pmu[i].name, name))
+		i++;
+	return i < n ? &pmu[i] : NULL;
+}
+
 const struct event_alias *event_pmu_alias(const struct event_pmu *pmu, const char *name, size_t len)
 {
 	for (size_t i = 0; pmu && i < pmu->n_aliases; i++)

@@ -137,6 +137,7 @@ static uint64_t general_pmu(const struct resolver *r, const struct event_pmu *pm
 static int apply_fixed(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t,
 		       const struct fixed_key *fixed)
 {
+	const struct event_pmu *of;
 	struct cpulist cpus = { 0 };
 	struct error ignored;
 	int err = 0;
@@ -169,11 +170,11 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 		if (err)
 			return err;
 		/* The comma separates terms here, so this is a number, a range, or the PMU whose CPUs are meant. */
-		for (size_t i = 0; i < r->view->n_pmus; i++)
-			if (!strcmp(r->view->pmu[i].name, t->value)) {
-				add_cpus(ev, r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
-				return 0;
-			}
+		of = event_pmu_named(r->view->pmu, r->view->n_pmus, t->value);
+		if (of) {
+			add_cpus(ev, of->cpus ? of->cpus : "0-65535");
+			return 0;
+		}
 		err = cpulist_parse(&cpus, t->value, false, &ignored);
 		cpulist_release(&cpus);
 		if (err)
@@ -597,17 +598,9 @@ static int finish_event(struct resolver *r, struct event *ev, const char *stem, 
 
 /* ---- names ---- */
 
-static const struct event_pmu *pmu_named(const struct event_view *v, const char *name)
-{
-	for (size_t i = 0; i < v->n_pmus; i++)
-		if (!strcmp(v->pmu[i].name, name))
-			return &v->pmu[i];
-	return NULL;
-}
-
 static int add_software(struct resolver *r, const struct event_symbol *s)
 {
-	const struct event_pmu *pmu = pmu_named(r->view, "software");
+	const struct event_pmu *pmu = event_pmu_named(r->view->pmu, r->view->n_pmus, "software");
 	struct event ev = new_event(r, pmu, "software", PERF_TYPE_SOFTWARE);
 	int err;
 
@@ -825,7 +818,7 @@ static bool names_event(const struct event_pmu *pmu, const struct event_node *n)
 static int add_pmu(struct resolver *r)
 {
 	const struct event_node *n = r->node;
-	const struct event_pmu *exact = pmu_named(r->view, n->name);
+	const struct event_pmu *exact = event_pmu_named(r->view->pmu, r->view->n_pmus, n->name);
 	size_t found = 0, added = 0;
 	SCOPED(buf_release) struct buf lacking = BUF_INIT;
 	int err = 0, refused = 0;

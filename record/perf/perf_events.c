@@ -35,7 +35,7 @@ static bool has_shares(const struct perf_source *s, const struct event *ev)
 {
 	const struct event_pmu *pmu = ev->core && ev->pmu_index != EVENT_NONE ? &s->pmus.pmu[ev->pmu_index] : NULL;
 
-	return pmu && event_pmu_alias(pmu, "slots", 5);
+	return event_pmu_alias(pmu, "slots", 5);
 }
 
 static bool perf_is_slots(const struct perf_source *s, const struct event *ev)
@@ -79,17 +79,9 @@ uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g)
 /* Sets of events that an option stands for: --transaction, --topdown, --smi-cost. Each needs events that few machines
  * have; without them it is refused as a whole, because a part would mean nothing. */
 
-static const struct event_pmu *pmu_named(const struct perf_pmus *pmus, const char *name)
-{
-	for (size_t i = 0; i < pmus->n; i++)
-		if (!strcmp(pmus->pmu[i].name, name))
-			return &pmus->pmu[i];
-	return NULL;
-}
-
 static bool has_alias(const struct event_pmu *pmu, const char *name)
 {
-	return pmu && event_pmu_alias(pmu, name, strlen(name));
+	return event_pmu_alias(pmu, name, strlen(name));
 }
 
 static void put_event_name(struct buf *out, const struct event_pmu *pmu, const char *name, bool first)
@@ -182,7 +174,7 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 
 static int add_smi(const struct perf_pmus *pmus, struct buf *out, struct error *e)
 {
-	const struct event_pmu *msr = pmu_named(pmus, "msr");
+	const struct event_pmu *msr = event_pmu_named(pmus->pmu, pmus->n, "msr");
 
 	if (!has_alias(msr, "aperf") || !has_alias(msr, "smi"))
 		return error_set(e, ENODEV,
@@ -200,10 +192,10 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 
 	if (o->perf.cputype) {
 		snprintf(name, sizeof(name), "cpu_%s", o->perf.cputype);
-		if (!pmu_named(&s->pmus, name))
+		if (!event_pmu_named(s->pmus.pmu, s->pmus.n, name))
 			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is not hybrid", name);
 	}
-	if (o->perf.pmu_filter && !pmu_named(&s->pmus, o->perf.pmu_filter))
+	if (o->perf.pmu_filter && !event_pmu_named(s->pmus.pmu, s->pmus.n, o->perf.pmu_filter))
 		return error_set(e, ENODEV,
 				 "--pmu-filter: this machine has no PMU %s; `pmrec list events` lists them",
 				 o->perf.pmu_filter);
@@ -220,15 +212,10 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 	return err;
 }
 
-static bool describes(const struct event_pmu *pmu, const char *name)
-{
-	return pmu->core && event_pmu_alias(pmu, name, strlen(name));
-}
-
 static bool described(const struct perf_pmus *pmus, const char *name)
 {
 	for (size_t i = 0; i < pmus->n; i++)
-		if (describes(&pmus->pmu[i], name))
+		if (pmus->pmu[i].core && has_alias(&pmus->pmu[i], name))
 			return true;
 	return false;
 }
@@ -387,7 +374,7 @@ static int read_beside(struct perf_source *s, struct plan *p, const struct event
 
 	/* Core PMUs come first. */
 	for (size_t i = 0; i < s->pmus.n && !err; i++) {
-		if (!describes(&pmu[i], d->name) || !describes(&pmu[i], d->beside))
+		if (!pmu[i].core || !has_alias(&pmu[i], d->name) || !has_alias(&pmu[i], d->beside))
 			continue;
 		snprintf(text, sizeof(text), s->pmus.n > 1 && pmu[1].core ? "%s/%s/" : "%.0s%s", pmu[i].name,
 			 d->name);
@@ -1113,13 +1100,6 @@ static void release(struct metrics *m)
 
 /* ---- what formulas ask of the machine ---- */
 
-static bool same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_kind kind)
-{
-	return kind != PM_CPU && a->package == b->package &&
-	       (kind == PM_PACKAGE ||
-		(a->die == b->die && (kind == PM_DIE || (a->cluster == b->cluster && a->core == b->core))));
-}
-
 /* The number of places of that kind with an online CPU: the first CPU of each counts. */
 static uint64_t count_places(const struct pm_topology *t, enum pm_kind kind)
 {
@@ -1129,7 +1109,7 @@ static uint64_t count_places(const struct pm_topology *t, enum pm_kind kind)
 		bool first = t->cpu[i].online;
 
 		for (uint32_t k = 0; k < i && first; k++)
-			first = !t->cpu[k].online || !same_place(&t->cpu[k], &t->cpu[i], kind);
+			first = !t->cpu[k].online || !topology_same_place(&t->cpu[k], &t->cpu[i], kind);
 		n += first;
 	}
 	return n;
@@ -1142,8 +1122,8 @@ static bool core_wide(const struct plan *p)
 
 	for (uint32_t i = 0; i < t->n; i++)
 		for (uint32_t k = 0; k < t->n; k++)
-			if (t->cpu[i].online && t->cpu[k].online && same_place(&t->cpu[i], &t->cpu[k], PM_CORE) &&
-			    plan_wants_cpu(p, t->cpu[i].cpu) && !plan_wants_cpu(p, t->cpu[k].cpu))
+			if (t->cpu[i].online && t->cpu[k].online && plan_wants_cpu(p, t->cpu[i].cpu) &&
+			    !plan_wants_cpu(p, t->cpu[k].cpu) && topology_same_place(&t->cpu[i], &t->cpu[k], PM_CORE))
 				return false;
 	return true;
 }
@@ -1163,7 +1143,8 @@ static bool smt_on(const struct plan *p)
  * computing them. */
 static bool literal(void *ctx, const char *name, double *v)
 {
-	const struct plan *p = ((const struct metrics *)ctx)->p;
+	const struct metrics *m = ctx;
+	const struct plan *p = m->p;
 	const struct pm_topology *t = &p->model->topology;
 
 	if (!strcmp(name, "has_pmem"))
@@ -1173,9 +1154,9 @@ static bool literal(void *ctx, const char *name, double *v)
 	else if (!strcmp(name, "num_dies"))
 		*v = (double)count_places(t, PM_DIE);
 	else if (!strcmp(name, "smt_on"))
-		*v = smt_on(p);
+		*v = m->smt;
 	else if (!strcmp(name, "core_wide"))
-		*v = !smt_on(p) || (p->options->target == TARGET_SYSTEM && core_wide(p));
+		*v = !m->smt || (p->options->target == TARGET_SYSTEM && core_wide(p));
 	else
 		return false;
 	/* The reader of a recording may undo what -C leaves out. */
@@ -1506,13 +1487,12 @@ static void record_metrics(struct metrics *m)
 static int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 {
 	struct metrics m = { .s = s, .p = p, .error = e };
-	uint64_t smt;
 	int err;
 
 	if (!p->options->perf.metrics)
 		return 0;
 	m.watchdog = perf_nmi_watchdog(p->root);
-	m.smt = !root_u64(p->root, &smt, "/sys/devices/system/cpu/smt/active") && smt == 1;
+	m.smt = smt_on(p);
 	/* Files of cores do not know that the cache after them may have events of the same names. */
 	s->pmus.cores_first = true;
 	err = metric_sets_load(&m);

@@ -576,16 +576,6 @@ static const char *called(const struct perf_source *s, size_t k)
 	return pmu && pmu->class && !pmu->ruled ? pmu->class : ev->display;
 }
 
-/* Whether no earlier event fails in the same way under the same name. */
-static bool fails_first(const struct perf_source *s, size_t k)
-{
-	bool first = true;
-
-	for (size_t i = 0; i < k && first; i++)
-		first = reason_of(&s->event[i]) != reason_of(&s->event[k]) || strcmp(called(s, i), called(s, k));
-	return first;
-}
-
 /* Events that the user named are counters even if they cannot be opened; of the defaults only a note remains, one for
  * all that fail in the same way. */
 static void perf_counters_add(struct perf_source *s, struct plan *p)
@@ -612,19 +602,23 @@ static void perf_counters_add(struct perf_source *s, struct plan *p)
 		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n; k++)
 			add_event_counter(p, &s->group[i]->copy[k], s->group[i], k);
 	for (size_t i = 0; i < s->set.n; i++) {
-		SCOPED(buf_release) struct buf names = BUF_INIT;
-		unsigned n = 0;
+		SCOPED(buf_release) struct buf text = BUF_INIT;
+		SCOPED(names_release) struct names told = { 0 };
 		bool first = !s->event[i].requested && s->event[i].err;
+		uint32_t ignored;
 
 		for (size_t k = 0; k < i && first; k++)
 			first = s->event[k].err != s->event[i].err;
 		for (size_t k = i; k < s->set.n && first; k++)
-			if (s->event[k].err == s->event[i].err && fails_first(s, k) && n++ < NAMED_MAX)
-				buf_printf(&names, "%s%s", names.len ? ", " : "", called(s, k));
+			if (s->event[k].err == s->event[i].err && !names_get(&told, called(s, k), &ignored)) {
+				if (told.n < NAMED_MAX)
+					buf_printf(&text, "%s%s", text.len ? ", " : "", called(s, k));
+				memory_must(names_set(&told, called(s, k), 0));
+			}
 		if (first)
 			refuse_event(p, &s->event[i],
-				     pm_remark(n > NAMED_MAX ? PM_REMARK_MORE_EVENTS : PM_REMARK_EVENTS,
-					       buf_str(&names), n - NAMED_MAX));
+				     pm_remark(told.n > NAMED_MAX ? PM_REMARK_MORE_EVENTS : PM_REMARK_EVENTS,
+					       buf_str(&text), (unsigned)told.n - NAMED_MAX));
 	}
 	perf_classes_record(&s->pmus, p->model);
 }
@@ -1217,13 +1211,18 @@ static int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e
 	return err ? err : add_ids(s, p, p->options->perf.tids, true, e);
 }
 
-/* Descendants' counts continue to be added to their ancestor, so a task with heirs is not over. */
-static void end_rows(struct perf_source *s, uint32_t instance)
+/* Reports that it has ended, once it has an instance. Descendants' counts continue to be added to their ancestor, so
+ * a row with heirs is not over. */
+static void perf_task_gone(struct perf_source *s, struct plan *p, struct perf_task *t)
 {
+	if (!t->ended_ns || t->told || !t->instance)
+		return;
+	t->told = true;
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->tasks && !s->group[i]->inherit; k++)
-			if (s->group[i]->row[k]->instance == instance && s->group[i]->row[k]->end == PERF_ALIVE)
+			if (s->group[i]->row[k]->instance == t->instance && s->group[i]->row[k]->end == PERF_ALIVE)
 				s->group[i]->row[k]->end = PERF_ENDING;
+	plan_gone(p, t->instance, t->ended_ns);
 }
 
 /* Works for processes since Linux 5.3, for threads since 6.9 (PIDFD_THREAD). */
@@ -1300,11 +1299,7 @@ static void perf_tasks_look(struct perf_source *s, struct plan *p)
 		}
 		if (!t->ended_ns)
 			t->ended_ns = clocks_monotonic();
-		if (t->told || !t->instance)
-			continue;
-		t->told = true;
-		end_rows(s, t->instance);
-		plan_gone(p, t->instance, t->ended_ns);
+		perf_task_gone(s, p, t);
 	}
 	p->targets_gone = !any;
 }
@@ -1488,18 +1483,8 @@ static void perf_threads_update(struct perf_source *s, struct plan *p)
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		if (s->group[i]->tasks)
 			place_rows(p, s->group[i]);
-	for (uint32_t i = 0; i < s->n_tasks; i++) {
-		struct perf_task *t = &s->task[i];
-
-		if (!t->ended_ns || t->told || !t->instance)
-			continue;
-		t->told = true;
-		for (uint32_t g = 0; g < s->n_groups; g++)
-			for (uint32_t k = 0; k < s->group[g]->n_rows && s->group[g]->tasks; k++)
-				if (s->group[g]->row[k]->instance == t->instance)
-					s->group[g]->row[k]->end = PERF_ENDING;
-		plan_gone(p, t->instance, t->ended_ns);
-	}
+	for (uint32_t i = 0; i < s->n_tasks; i++)
+		perf_task_gone(s, p, &s->task[i]);
 	perf_tool_threads(s, p);
 }
 

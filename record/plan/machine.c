@@ -392,7 +392,7 @@ int topology_refresh(struct plan *p)
 	return err;
 }
 
-/* The number of the place, and whether both CPUs are in it. */
+/* The number of the place. */
 static uint32_t place_number(const struct pm_cpu *c, enum pm_kind kind)
 {
 	switch (kind) {
@@ -415,7 +415,7 @@ static uint32_t place_number(const struct pm_cpu *c, enum pm_kind kind)
 	}
 }
 
-static bool same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_kind kind)
+bool topology_same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_kind kind)
 {
 	if (place_number(a, kind) != place_number(b, kind))
 		return false;
@@ -437,7 +437,7 @@ static const struct pm_cpu *leader(const struct pm_topology *t, enum pm_kind kin
 {
 	const struct pm_cpu *first = kind == PM_CORE && !c->thread ? c : t->cpu;
 
-	while (!same_place(first, c, kind))
+	while (!topology_same_place(first, c, kind))
 		first++;
 	return first;
 }
@@ -448,7 +448,7 @@ bool topology_shares(const struct pm_topology *t, enum pm_kind kind, uint32_t cp
 
 	if (kind == PM_CPU)
 		return cpu == other;
-	return a && b && place_number(a, kind) != PM_NONE && same_place(a, b, kind);
+	return a && b && place_number(a, kind) != PM_NONE && topology_same_place(a, b, kind);
 }
 
 int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
@@ -471,7 +471,7 @@ int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
 		if (known->kind != kind || known->number != place_number(c, kind) || known->retired_ns)
 			continue;
 		of = pm_topology_cpu(t, known->cpu);
-		if (of && same_place(of, c, kind))
+		if (of && topology_same_place(of, c, kind))
 			return i;
 	}
 	add.number = place_number(c, kind);

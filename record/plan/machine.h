@@ -24,5 +24,7 @@ int topology_refresh(struct plan *p);
  * -errno.
  */
 int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu);
+/* Whether both are in the same package, die, ..., as far as their numbers say. */
+bool topology_same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_kind kind);
 /* Whether both CPUs are known to be in the same package, die, ..., or are the same CPU. */
 bool topology_shares(const struct pm_topology *t, enum pm_kind kind, uint32_t cpu, uint32_t other);

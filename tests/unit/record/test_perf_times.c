@@ -169,7 +169,7 @@ static void cpus_come_and_go(void **state)
 
 static void value_is(struct plan *p, const char *name, uint64_t want)
 {
-	struct metrics m = { .p = p };
+	struct metrics m = { .p = p, .smt = smt_on(p) };
 	double got = 77;
 
 	assert_int_equal(literal(&m, name, &got), want != UINT64_MAX);

@@ -74,6 +74,7 @@ static void test_values(void **state)
 		};
 	}
 	root_init(&root, "/nowhere");
+	m.smt = smt_on(&p);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		if (!literal(&m, row[i].name, &v) || v != (double)row[i].value)
 			fail_msg("%s: %g", row[i].name, v);
