@@ -1110,6 +1110,9 @@ static void recorder_obey(struct recorder *r, const struct control_command *c)
 		list_events(&r->session.model);
 		break;
 	case CONTROL_SNAPSHOT:
+		/* perf stat neither heeds nor answers it; `stop` it answers, and goes on. */
+		if (perf)
+			return;
 		session_snapshot(&r->session);
 		break;
 	case CONTROL_MARK:
@@ -1120,7 +1123,8 @@ static void recorder_obey(struct recorder *r, const struct control_command *c)
 		wrong = "pmrec dump -o FILE makes a dump";
 		break;
 	case CONTROL_STOP:
-		r->quit = r->run_over = true;
+		if (!perf)
+			r->quit = r->run_over = true;
 		break;
 	case CONTROL_PING:
 		break;
