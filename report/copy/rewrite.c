@@ -29,7 +29,6 @@ struct rewrite_group {
 	uint32_t n_columns;            /* in the output */
 	uint32_t n_head;               /* columns of times among them */
 	uint32_t n_clocks;             /* columns of times of CLOCK_MONOTONIC, which are the first */
-	uint32_t stretch;              /* in which it was copied last */
 	uint64_t chunk;                /* the last partial one, by number, in which it is, or is known to be lost */
 	struct rewrite_column *column; /* owned: in the order of the output */
 };
@@ -85,8 +84,6 @@ struct rewrite {
 	uint32_t segment_base; /* added to the segments of the input */
 	uint32_t segment_last; /* the last one written */
 	uint32_t recordings;
-	uint32_t stretch;       /* rises where segments begin because of damage */
-	uint32_t n_stretch;     /* living groups that were copied in it */
 	uint64_t partial;       /* chunks that lack groups, so far */
 	bool opened;            /* the current input has had a chunk: from_ns and to_ns are known */
 	bool begun;             /* and a snapshot */
@@ -447,7 +444,7 @@ static void lose_group(struct rewrite *w, struct rewrite_group *to)
 /* What was gathered since the last chunk lacks the groups that damage took from `chunk`. */
 static void lose_groups(struct rewrite *w, const struct pm_chunk *chunk)
 {
-	if (!w->rows.chunk.rows)
+	if (!w->rows.chunk.rows && !w->rows.spare)
 		return;
 	w->rows.n_lost = 0;
 	w->partial++;
@@ -671,10 +668,6 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		/* That one retires, and may be among the rows that wait. */
 		if (copy.continues)
 			err = flush_rows(w);
-		if (copy.continues) {
-			out->stretch = group_of(w, g->continues)->stretch;
-			group_of(w, g->continues)->stretch = 0;
-		}
 		id = err ? err : group_place(w, &copy);
 		if (id < 0)
 			err = (int)id;
@@ -683,12 +676,6 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	}
 	pm_group_release(&copy);
 	return err;
-}
-
-static void end_stretch(struct rewrite *w, struct rewrite_group *g)
-{
-	w->n_stretch -= g->stretch == w->stretch;
-	g->stretch = 0;
 }
 
 static int map_groups(struct rewrite *w, const struct pm_model *in)
@@ -702,7 +689,6 @@ static int map_groups(struct rewrite *w, const struct pm_model *in)
 		memory_hold(&m->group, &m->cap_groups, from->slot + 1ull, sizeof(*m->group));
 		/* Counted in any case, so that its arrays are freed. */
 		m->n_groups = m->n_groups > from->slot + 1 ? m->n_groups : from->slot + 1;
-		end_stretch(w, &m->group[from->slot]);
 		group_release(&m->group[from->slot]);
 		m->group[from->slot].from = from->id;
 		err = map_group(w, in, from, &m->group[from->slot]);
@@ -720,8 +706,6 @@ static int retire_groups(struct rewrite *w, const struct pm_model *in)
 	for (uint32_t i = 0; i < in->n_groups && !err; i++) {
 		struct rewrite_group *to = in->group[i].retired ? group_of(w, in->group[i].id) : NULL;
 
-		if (to)
-			end_stretch(w, to);
 		if (!to || !to->id || !pm_model_group(&w->model, to->id) ||
 		    pm_model_group(&w->model, to->id)->retired)
 			continue;
@@ -951,34 +935,6 @@ static bool join(struct rewrite *w, const struct pm_chunk *chunk)
 	return again;
 }
 
-/* Whether the chunk of the output can name the groups that damage took from this one: it has all of its snapshots. */
-static bool names_lost(const struct rewrite *w, const struct pm_chunk *chunk)
-{
-	return chunk->partial && w->rules->every <= 1;
-}
-
-/* No difference may span what could not be read: the chunk lacks a group that was copied in this stretch. */
-static void mend(struct rewrite *w, const struct pm_chunk *chunk)
-{
-	size_t here = 0;
-
-	for (uint32_t i = 0; i < chunk->n_groups && chunk->partial; i++)
-		here += goes_over(w, &chunk->group[i]) && group_of(w, chunk->group[i].group)->stretch == w->stretch;
-	if ((chunk->after_loss || (chunk->partial && !names_lost(w, chunk) && here < w->n_stretch)) && w->begun) {
-		w->segment_base++;
-		w->stretch++;
-		w->n_stretch = 0;
-	}
-	for (uint32_t i = 0; i < chunk->n_groups; i++) {
-		struct rewrite_group *to = group_of(w, chunk->group[i].group);
-
-		if (!goes_over(w, &chunk->group[i]))
-			continue;
-		w->n_stretch += to->stretch != w->stretch;
-		to->stretch = w->stretch;
-	}
-}
-
 static bool skips(const struct rewrite *w, uint8_t flags)
 {
 	return w->rules->every > 1 && w->in_segment % w->rules->every &&
@@ -994,7 +950,7 @@ static bool gathers(const struct rewrite *w)
 static int take_rows(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t from)
 {
 	uint32_t to = chunk->rows;
-	bool skip[PM_CHUNK_ROWS], more = gathers(w) && !names_lost(w, chunk);
+	bool skip[PM_CHUNK_ROWS], more = gathers(w) && !chunk->partial;
 
 	while (from < to && !in_window(w, chunk->tick[from]))
 		from++;
@@ -1009,14 +965,16 @@ static int take_rows(struct rewrite *w, const struct pm_model *in, const struct 
 
 static int take_chunk(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk)
 {
-	bool apart = !gathers(w) || names_lost(w, chunk);
+	/* Its chunk of the output names the groups that damage took. */
+	bool apart = !gathers(w) || chunk->partial;
 	uint32_t from;
 	int err = 0;
 
 	/* What retired before the output begins does not belong in it. */
 	if (!pm_writer_stats(w->writer).frames)
 		pm_model_forget(&w->model, NULL, NULL, chunk->tick[chunk->rows - 1] >= w->rules->from_ns);
-	mend(w, chunk);
+	/* No difference may span what could not be read. */
+	w->segment_base += chunk->after_loss && w->begun;
 	from = join(w, chunk) ? 1 : 0;
 	if (chunk->segment != w->segment_in) {
 		err = flush_rows(w);
@@ -1030,7 +988,7 @@ static int take_chunk(struct rewrite *w, const struct pm_model *in, const struct
 		err = flush_rows(w);
 	if (!err)
 		err = take_rows(w, in, chunk, from);
-	if (!err && names_lost(w, chunk))
+	if (!err && chunk->partial)
 		lose_groups(w, chunk);
 	if (!err && apart)
 		err = flush_rows(w);
@@ -1177,7 +1135,6 @@ static int end_recording(struct rewrite *w)
 	int err = flush_rows(w);
 
 	maps_release(&w->maps);
-	w->n_stretch = 0;
 	w->recordings += w->begun;
 	w->opened = w->begun = false;
 	return err;
@@ -1323,7 +1280,7 @@ int rewrite_spool(void *ctx, size_t i, struct pm_reader **reader, const char **n
 int rewrite_all(const struct rewrite_rules *rules, size_t n, rewrite_input_fn input, void *ctx, pm_sink_fn sink,
 		void *sink_ctx, struct rewrite_result *result, struct error *e)
 {
-	struct rewrite w = { .rules = rules, .sink = sink, .sink_ctx = sink_ctx, .result.ended = true, .stretch = 1 };
+	struct rewrite w = { .rules = rules, .sink = sink, .sink_ctx = sink_ctx, .result.ended = true };
 	int err = open_output(&w, e);
 
 	for (size_t i = 0; i < n && !err; i++) {

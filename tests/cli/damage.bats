@@ -423,3 +423,19 @@ for cell in cells:
 		[ "$status" -eq 0 ] || { echo "$shape: $output"; return 1; }
 	done
 }
+
+@test "one snapshot in four of a damaged recording: sums of what is whole stay" {
+	"$PM_TESTS/sample_tool" live=40,2,2,300,0 churn.pmr
+	size=$(stat -c %s churn.pmr)
+	totals() { "$bin/pmrep" --total --per-system --show=all --format=csv "$1" | cut -d, -f16,17,19; }
+	for part in 3 5 6 7 8 9; do
+		flip churn.pmr bad.pmr $((size * part / 11))
+		run "$bin/pmrep" cut --every=4 --overwrite -o coarse.pmr bad.pmr
+		[ "$status" -eq 3 ]
+		"$bin/pmrep" check --quiet coarse.pmr
+		totals bad.pmr >want || [ $? -eq 3 ]
+		totals coarse.pmr >got
+		[ "$(wc -l <want)" -ge 3 ]
+		cmp want got
+	done
+}
