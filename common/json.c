@@ -86,7 +86,7 @@ const char *json_next_key(const struct json *object, const char *key)
 
 const char *json_text(const struct json *j, const char *fallback)
 {
-	return json_is_text(j) ? json_string_value(in(j)) : fallback;
+	return j && json_is_string(in(j)) ? json_string_value(in(j)) : fallback;
 }
 
 double json_number(const struct json *j, double fallback)
@@ -97,11 +97,6 @@ double json_number(const struct json *j, double fallback)
 bool json_is_array(const struct json *j)
 {
 	return j && json_typeof(in(j)) == JSON_ARRAY;
-}
-
-bool json_is_text(const struct json *j)
-{
-	return j && json_typeof(in(j)) == JSON_STRING;
 }
 
 struct json *json_new_object(void)
@@ -185,40 +180,28 @@ static void new_line(struct buf *b, unsigned indent, unsigned level)
 
 static void print_value(json_t *j, unsigned indent, unsigned level, struct buf *b);
 
-static void print_object(json_t *j, unsigned indent, unsigned level, struct buf *b)
+/* Of an object or an array. */
+static void print_members(json_t *j, unsigned indent, unsigned level, struct buf *b)
 {
-	const char *key, *separator = "";
-	json_t *value;
+	const char *key = json_next_key(out(j), NULL);
+	size_t n = json_count(out(j));
+	bool array = json_typeof(j) == JSON_ARRAY;
 
-	buf_addch(b, '{');
-	json_object_foreach(j, key, value)
-	{
-		buf_addstr(b, separator);
-		new_line(b, indent, level + 1);
-		json_quote(b, key, strlen(key));
-		buf_addstr(b, indent ? ": " : ":");
-		print_value(value, indent, level + 1, b);
-		separator = ",";
-	}
-	if (json_object_size(j))
-		new_line(b, indent, level);
-	buf_addch(b, '}');
-}
-
-static void print_array(json_t *j, unsigned indent, unsigned level, struct buf *b)
-{
-	size_t n = json_array_size(j);
-
-	buf_addch(b, '[');
+	buf_addch(b, array ? '[' : '{');
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			buf_addch(b, ',');
 		new_line(b, indent, level + 1);
-		print_value(json_array_get(j, i), indent, level + 1, b);
+		if (!array) {
+			json_quote(b, key, strlen(key));
+			buf_addstr(b, indent ? ": " : ":");
+		}
+		print_value(array ? json_array_get(j, i) : json_object_get(j, key), indent, level + 1, b);
+		key = array ? NULL : json_next_key(out(j), key);
 	}
 	if (n)
 		new_line(b, indent, level);
-	buf_addch(b, ']');
+	buf_addch(b, array ? ']' : '}');
 }
 
 /* jansson would print doubles with 17 digits; in all outputs a number has the same text. */
@@ -228,10 +211,8 @@ static void print_value(json_t *j, unsigned indent, unsigned level, struct buf *
 
 	switch (json_typeof(j)) {
 	case JSON_OBJECT:
-		print_object(j, indent, level, b);
-		break;
 	case JSON_ARRAY:
-		print_array(j, indent, level, b);
+		print_members(j, indent, level, b);
 		break;
 	case JSON_STRING:
 		json_quote(b, json_string_value(j), json_string_length(j));

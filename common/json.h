@@ -28,7 +28,6 @@ const char *json_next_key(const struct json *object, const char *key);
 const char *json_text(const struct json *j, const char *fallback);
 double json_number(const struct json *j, double fallback);
 bool json_is_array(const struct json *j);
-bool json_is_text(const struct json *j);
 
 /* Building. Containers own their values. U+FFFD replaces what is not UTF-8. */
 struct json *json_new_object(void);

@@ -432,24 +432,16 @@ void cbor_add_bytes(struct buf *b, const void *data, size_t len)
 
 void cbor_add_text(struct buf *b, const char *text, size_t len)
 {
-	size_t good = utf8_valid(text, len), size = 0;
+	SCOPED(buf_release) struct buf good = BUF_INIT;
 
-	if (good == len) {
-		cbor_add_head(b, CBOR_TEXT, len);
-		buf_add(b, text, len);
-		return;
+	if (utf8_valid(text, len) != len) {
+		utf8_repair(&good, text, len);
+		buf_carry(b, &good);
+		text = (const char *)good.data;
+		len = good.len;
 	}
-	for (size_t at = 0; at < len; at += good + (at + good < len)) {
-		good = utf8_valid(text + at, len - at);
-		size += good + (at + good < len ? 3 : 0);
-	}
-	cbor_add_head(b, CBOR_TEXT, size);
-	for (size_t at = 0; at < len; at += good + (at + good < len)) {
-		good = utf8_valid(text + at, len - at);
-		buf_add(b, text + at, good);
-		if (at + good < len)
-			buf_add(b, "\xef\xbf\xbd", 3);
-	}
+	cbor_add_head(b, CBOR_TEXT, len);
+	buf_add(b, text, len);
 }
 
 void cbor_add_bool(struct buf *b, bool v)

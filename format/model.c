@@ -603,8 +603,10 @@ static int grow_slots(struct pm_model_index *index)
 	return 0;
 }
 
-static int join_cpus(struct pm_model *m, struct cpulist *into, const struct cpulist *from)
+static int join_cpus(struct pm_model *m, struct pm_config *c, const struct cpulist *from)
 {
+	struct cpulist *into = &c->instances;
+
 	for (size_t i = 0; i < from->n; i++) {
 		int err = 0;
 
@@ -615,7 +617,7 @@ static int join_cpus(struct pm_model *m, struct cpulist *into, const struct cpul
 			err = cpulist_add(into, from->cpu[i]);
 		if (err)
 			return err;
-		m->index.config_changes++;
+		c->change = ++m->index.config_changes;
 	}
 	return 0;
 }
@@ -640,7 +642,7 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	hash = hash_of(c);
 	slot = find_config(m, c, hash);
 	if (slot->index)
-		return join_cpus(m, &m->config[slot->index - 1].instances, &c->instances);
+		return join_cpus(m, &m->config[slot->index - 1], &c->instances);
 	err = model_grow(m, &m->config, m->n_configs, PM_MAX_CONFIGS, sizeof(copy),
 			 sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 + 64);
 	if (!err)
@@ -657,8 +659,8 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	}
 	*slot = (struct config_slot){ .hash = hash, .index = m->n_configs + 1 };
 	m->index.config_older[m->n_configs] = older;
+	copy.change = ++m->index.config_changes;
 	m->config[m->n_configs++] = copy;
-	m->index.config_changes++;
 	return 0;
 }
 

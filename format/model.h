@@ -361,6 +361,7 @@ struct pm_config {
 	enum pm_kind kind;
 	struct cpulist instances; /* numbers of all instances of `kind` with this value */
 	uint16_t reason;          /* PM_OK, or why there is no value */
+	uint32_t change;          /* the model's count of changes of entries when it was added or joined last */
 	struct pm_value value;
 };
 

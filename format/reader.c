@@ -474,7 +474,7 @@ static int chunk_reader_take(struct chunk_reader *r, const struct frame_head *h,
 		err = -EDOM;
 	if (err) {
 		r->base.valid = false;
-		return err == -EBADMSG ? -EPROTO : err;
+		return err;
 	}
 	r->frame = *h;
 	/* Rows of a chunk that was not decoded are unknown. */
@@ -875,6 +875,8 @@ struct pm_reader {
 	uint32_t retired, forgotten; /* of struct model_ids: returned as events */
 
 	struct catalog catalog;
+	struct chunk_head hop_head; /* of the chunk that was passed last while hopping from head to head, ... */
+	struct chunk_base hop_base; /* ... and what the next one may depend on */
 	struct leap leap;
 	bool copying;               /* the current definitions repeat all: what they do not name has gone */
 	bool forgets;               /* while it seeks, too, at every chunk that is passed over */
@@ -935,10 +937,9 @@ static struct pm_damage *go_on(struct pm_reader *r, struct pm_damage *d)
 }
 
 /* Notes damage; contiguous damage of one kind becomes one. NULL where nobody looks at it. */
-static struct pm_damage *damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
-				    const char *format, ...) __attribute__((format(printf, 5, 6)));
-static struct pm_damage *damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
-				    const char *format, ...)
+__attribute__((format(printf, 5, 6))) static struct pm_damage *damage_add(struct pm_reader *r,
+									  enum pm_damage_kind kind, uint64_t offset,
+									  uint64_t length, const char *format, ...)
 {
 	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
 	/* A frame with a good head; other lost bytes show as a gap in the sequence numbers after them. */
@@ -1197,19 +1198,18 @@ static int find_frame(struct pm_reader *r, struct frame_head *h)
 }
 
 /* The body of a frame with its payload in the window: checksum, decompression. Points into the window or
- * r->numbers.body. 0, -EBADMSG; -ENOTSUP if only a newer version can. */
+ * r->numbers.body. 0; -EILSEQ: the checksum fails; -EBADMSG, -E2BIG; -ENOTSUP if only a newer version can. */
 static int body_of(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len)
 {
 	const uint8_t *payload = window_at(&r->window) + h->head_len;
 	struct buf *out = &r->numbers.body;
 	struct frame_meta m;
 	uint32_t crc;
-	int err;
 
 	if (frame_trailer(payload + h->payload_len, &crc) || crc != crc32c(payload, h->payload_len))
-		return -EBADMSG;
+		return -EILSEQ;
 	if (frame_meta(h, &m))
-		return -EPROTO;
+		return -EBADMSG;
 	*body = payload;
 	*len = (size_t)h->payload_len;
 	if (!m.codec)
@@ -1218,14 +1218,13 @@ static int body_of(struct pm_reader *r, const struct frame_head *h, const void *
 	if (m.codec > PM_BODY_ZSTD_KNOWN)
 		return -ENOTSUP;
 	if (m.raw > PM_MAX_BODY)
-		return -EPROTO;
+		return -EBADMSG;
 	if (m.raw > PM_FREE_BODY + h->payload_len * PM_BYTE_BODY)
 		return -E2BIG;
 	buf_clear(out);
-	err = (m.codec == PM_BODY_ZSTD ? pm_zstd_decompress : pm_zstd_decompress_known)(
-		r->numbers.zstd, payload, (size_t)h->payload_len, (size_t)m.raw, out);
-	if (err)
-		return err == -EBADMSG ? -EPROTO : err;
+	if ((m.codec == PM_BODY_ZSTD ? pm_zstd_decompress : pm_zstd_decompress_known)(
+		    r->numbers.zstd, payload, (size_t)h->payload_len, (size_t)m.raw, out))
+		return -EBADMSG;
 	*body = out->data;
 	*len = out->len;
 	return 0;
@@ -1413,7 +1412,7 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 	if (r->numbers.body.cap > 256u << 10)
 		buf_release(&r->numbers.body);
 	if (err)
-		return err == -EBADMSG ? -EPROTO : err;
+		return err;
 	item->kind = PM_ITEM_MODEL;
 	/* After damage, retirements may be lost; the copy ends with the next chunk. */
 	if (r->way != WAY_SEEK && h->type == PM_FRAME_HEADER && h->sequence && r->n_damage) {
@@ -1428,6 +1427,12 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 	}
 	changed(r);
 	return 0;
+}
+
+/* Whether it is what the bytes of a frame say, not a failure of the input. */
+static bool is_damage(int err)
+{
+	return err == -EILSEQ || err == -EBADMSG || err == -ENOLINK || err == -E2BIG;
 }
 
 /* ---- seeking: by the index if there is one, else by hopping from frame head to frame head ---- */
@@ -1540,7 +1545,7 @@ static int read_indexes(struct pm_reader *r, const uint64_t *list, size_t n)
 			err = catalog_add(r, &b.entry[i]);
 		index_release(&b);
 		if (err)
-			return err == -EPROTO || err == -E2BIG ? -EBADMSG : err;
+			return is_damage(err) ? -EBADMSG : err;
 	}
 	r->catalog.ended = r->catalog.extent.indexed = true;
 	return 0;
@@ -1563,9 +1568,10 @@ static int from_index(struct pm_reader *r)
 
 /* Reads the head of the frame at the window's position and moves past the frame. 1, 0 at the end, -EBADMSG: no frame,
  * -errno. */
-static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
+static int hop(struct pm_reader *r, struct index_entry *e)
 {
 	struct window *w = &r->window;
+	const struct chunk_head *head = &r->hop_head;
 	uint64_t start = w->offset;
 	struct frame_meta m;
 	struct frame_head h;
@@ -1591,12 +1597,12 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 	if (memcmp(h.id, r->id, sizeof(r->id)) != 0)
 		e->type = OTHER_FRAME;
 	if (e->type == PM_FRAME_CHUNK) {
-		ok = chunk_reader_peek(&r->numbers, head, base, &h);
-		base->valid = false;
+		ok = chunk_reader_peek(&r->numbers, &r->hop_head, &r->hop_base, &h);
+		r->hop_base.valid = false;
 		if (ok) {
 			e->type = OTHER_FRAME;
 		} else {
-			memory_done(chunk_base_set(base, head, h.crc));
+			memory_done(chunk_base_set(&r->hop_base, head, h.crc));
 			e->key = head->key;
 			e->from_ns = head->tick[0];
 			e->to_ns = head->tick[head->rows - 1];
@@ -1619,11 +1625,11 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 }
 
 /* Like hop(), but skips what is not a frame. */
-static int hop_on(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
+static int hop_on(struct pm_reader *r, struct index_entry *e)
 {
 	int ok;
 
-	while ((ok = hop(r, head, base, e)) == -EBADMSG)
+	while ((ok = hop(r, e)) == -EBADMSG)
 		if ((ok = search(r)) != 1)
 			break;
 	return ok == -EAGAIN ? 0 : ok;
@@ -1632,35 +1638,16 @@ static int hop_on(struct pm_reader *r, struct chunk_head *head, struct chunk_bas
 static int by_hopping(struct pm_reader *r)
 {
 	struct window *w = &r->window;
-	SCOPED(scoped_free) struct chunk_head *head = memory_new(1, sizeof(*head));
-	struct chunk_base base = { 0 };
 	uint64_t from = r->catalog.to_offset;
 	struct index_entry e;
-	int ok;
+	int ok = window_seek(w, from > r->start ? from : r->start);
 
-	ok = window_seek(w, from > r->start ? from : r->start);
 	window_pace(w, HOP_STEP, HOP_STEP);
-	while (!ok && (ok = hop_on(r, head, &base, &e)) == 1)
+	r->hop_base.valid = false;
+	while (!ok && (ok = hop_on(r, &e)) == 1)
 		ok = catalog_add(r, &e);
 	window_pace(w, LEAP_STEP, LEAP_STEP);
-	chunk_head_release(head);
-	chunk_base_release(&base);
 	return ok;
-}
-
-static int catalog_fill(struct pm_reader *r)
-{
-	int err = -EBADMSG;
-
-	if (r->catalog.ended)
-		return 0;
-	/* Heads of dependent chunks can only be read from a key chunk on, so a file that has grown is scanned again.
-	 */
-	if (r->window.in.growing)
-		catalog_release(r);
-	else if (!r->catalog.to_offset)
-		err = from_index(r);
-	return err == -EBADMSG ? by_hopping(r) : err;
 }
 
 static int need_id(struct pm_reader *r)
@@ -1679,6 +1666,33 @@ static int need_id(struct pm_reader *r)
 	memcpy(r->model.recording_id, r->id, sizeof(r->id));
 	r->id_known = true;
 	return 0;
+}
+
+static int catalog_fill(struct pm_reader *r)
+{
+	int err = need_id(r);
+
+	if (err || r->catalog.ended)
+		return err;
+	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
+	err = -EBADMSG;
+	/* Heads of dependent chunks can only be read from a key chunk on, so a file that has grown is scanned again.
+	 */
+	if (r->window.in.growing)
+		catalog_release(r);
+	else if (!r->catalog.to_offset)
+		err = from_index(r);
+	return err == -EBADMSG ? by_hopping(r) : err;
+}
+
+/* Returns to where numbers are read sequentially. `err` counts if that succeeds. */
+static int come_back(struct pm_reader *r, uint64_t offset, int err)
+{
+	int back;
+
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
+	back = window_seek(&r->window, offset);
+	return back ? (r->err = back) : err;
 }
 
 /* Starts the announced recording, if there is one. */
@@ -1709,24 +1723,16 @@ static void turn(struct pm_reader *r)
 int pm_reader_extent(struct pm_reader *r, struct pm_extent *x)
 {
 	uint64_t here = r->window.offset;
-	int err, back;
+	int err;
 
 	*x = (struct pm_extent){ 0 };
 	if (!r->window.in.seek)
 		return -ESPIPE;
 	turn(r);
-	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
-	err = need_id(r);
+	err = come_back(r, here, catalog_fill(r));
 	if (!err)
-		err = catalog_fill(r);
-	window_pace(&r->window, LEAP_STEP, READ_STEP);
-	back = window_seek(&r->window, here);
-	if (back)
-		return r->err = back;
-	if (err)
-		return err;
-	*x = r->catalog.extent;
-	return 0;
+		*x = r->catalog.extent;
+	return err;
 }
 
 /* The rate of the TSC between two heads; 0: unknown. */
@@ -1737,41 +1743,31 @@ static double counter_hz(const struct pm_clocks *a, const struct pm_clocks *b)
 	return both ? (double)(b->counter - a->counter) / (double)(b->monotonic_raw - a->monotonic_raw) * 1e9 : 0;
 }
 
-static bool is_damage(int err)
-{
-	return err == -EBADMSG || err == -EPROTO || err == -ENOLINK || err == -E2BIG;
-}
-
 int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, uint64_t enough_ns)
 {
-	SCOPED(scoped_free) struct chunk_head *head = memory_new(1, sizeof(*head));
-	struct chunk_base base = { 0 };
 	uint64_t here = r->window.offset;
 	struct index_entry e;
 	size_t n = 0;
-	int ok, back;
+	int ok;
 
 	if (!r->window.in.seek)
 		return 0;
 	turn(r);
 	window_pace(&r->window, HOP_STEP, HOP_STEP);
+	r->hop_base.valid = false;
 	ok = need_id(r);
 	if (!ok)
 		ok = window_seek(&r->window, r->start);
-	while (!ok && n < max && (ok = hop_on(r, head, &base, &e)) == 1) {
+	while (!ok && n < max && (ok = hop_on(r, &e)) == 1) {
 		ok = 0;
 		if (e.type == PM_FRAME_CHUNK)
-			clocks[n++] = head->clocks;
+			clocks[n++] = r->hop_head.clocks;
 		if (n && clocks[n - 1].monotonic - clocks[0].monotonic >= enough_ns)
 			break;
 	}
 	if (n > 1)
 		r->model.counter_hz = counter_hz(&clocks[0], &clocks[n - 1]);
-	window_pace(&r->window, LEAP_STEP, READ_STEP);
-	back = window_seek(&r->window, here);
-	chunk_head_release(head);
-	chunk_base_release(&base);
-	return back ? (r->err = back) : ok < 0 && ok != -EAGAIN && !is_damage(ok) ? ok : (int)n;
+	return come_back(r, here, ok < 0 && ok != -EAGAIN && !is_damage(ok) ? ok : (int)n);
 }
 
 /* Adds the definitions of one frame to the model. */
@@ -1805,13 +1801,9 @@ static int look_ahead(struct pm_reader *r, unsigned *parts)
 	const struct catalog *b = &r->catalog;
 	uint64_t here = r->window.offset;
 	bool whole = false;
-	int err, back;
+	int err = catalog_fill(r);
 
 	*parts = 0;
-	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
-	err = need_id(r);
-	if (!err)
-		err = catalog_fill(r);
 	for (size_t i = 0; i < b->n && !err; i++) {
 		const struct index_entry *e = &b->entry[i];
 		unsigned touched = 0;
@@ -1829,9 +1821,7 @@ static int look_ahead(struct pm_reader *r, unsigned *parts)
 		else if (!(touched & PM_PART_REPEATED))
 			*parts |= touched;
 	}
-	window_pace(&r->window, LEAP_STEP, READ_STEP);
-	back = window_seek(&r->window, here);
-	return back ? back : is_damage(err) ? 0 : err;
+	return come_back(r, here, is_damage(err) ? 0 : err);
 }
 
 bool pm_reader_seekable(const struct pm_reader *r)
@@ -2081,22 +2071,21 @@ static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins
 	return err;
 }
 
-static int content_damage(struct pm_reader *r, const struct frame_head *h, int err)
+static void content_damage(struct pm_reader *r, const struct frame_head *h, int err)
 {
 	const char *name = pm_frame_name(h->type);
 	enum pm_damage_kind kind = err == -ENOLINK ? PM_DAMAGE_PARTIAL :
-				   err == -EBADMSG ? PM_DAMAGE_GARBAGE :
+				   err == -EILSEQ  ? PM_DAMAGE_GARBAGE :
 						     PM_DAMAGE_CONTENT;
 
-	if (err == -EBADMSG)
+	if (err == -EILSEQ)
 		frame_within(r, h);
 	damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset,
 		   err == -ENOLINK ? "%s frame: refers to definitions that are lost" :
-		   err == -EBADMSG ? "%s frame: its checksum fails" :
+		   err == -EILSEQ  ? "%s frame: its checksum fails" :
 		   err == -E2BIG   ? "%s frame: beyond the limits of the format" :
 				     "%s frame breaks a rule of the format",
 		   name ? name : "unknown");
-	return 0;
 }
 
 static void event_item(struct pm_reader *r, struct pm_item *item)
@@ -2105,15 +2094,14 @@ static void event_item(struct pm_reader *r, struct pm_item *item)
 	item->event = &r->event[r->next_event++];
 }
 
-/* Fills the item from a frame other than a chunk. Returns 0: good; -EBADMSG, -EPROTO, -ENOLINK, -E2BIG: damage;
- * other: failure. */
+/* Fills the item from a frame other than a chunk. 0, or -errno, which may be damage. */
 static int small_frame(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
 {
 	const void *body;
 	size_t len;
 	int err = body_of(r, h, &body, &len);
 
-	if (err != -EBADMSG && (err == -ENOTSUP || h->type < PM_FRAME_HEADER || h->type > PM_FRAME_END)) {
+	if (err != -EILSEQ && (err == -ENOTSUP || h->type < PM_FRAME_HEADER || h->type > PM_FRAME_END)) {
 		note_newer_frame(r, h->type);
 		item->kind = PM_ITEM_OTHER;
 		item->newer = pm_frame_critical(h->type);
@@ -2125,10 +2113,10 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 	case PM_FRAME_EVENT:
 		release_events(r);
 		err = decode_events(body, len, queue_event, r);
-		if (err)
+		if (err) {
 			release_events(r);
-		if (err)
-			return err == -EBADMSG ? -EPROTO : err;
+			return err;
+		}
 		item->kind = PM_ITEM_OTHER;
 		if (r->n_events)
 			event_item(r, item);
@@ -2254,7 +2242,7 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	ok = h->type == PM_FRAME_CHUNK ? chunk_frame(r, h, item) : small_frame(r, h, item);
 	if (ok == 1)
 		return drop_frame(r, h);
-	if (ok == -EBADMSG || ok == -EPROTO || ok == -ENOLINK || ok == -E2BIG) {
+	if (is_damage(ok)) {
 		content_damage(r, h, ok);
 		return window_skip(&r->window, r->frame_end - r->window.offset);
 	}
@@ -2540,6 +2528,8 @@ void pm_reader_close(struct pm_reader *r)
 		return;
 	window_release(&r->window);
 	catalog_release(r);
+	chunk_head_release(&r->hop_head);
+	chunk_base_release(&r->hop_base);
 	pm_model_release(&r->model);
 	chunk_reader_release(&r->numbers);
 	release_events(r);

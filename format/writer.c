@@ -54,10 +54,8 @@ struct written {
 	bool header_valid;
 	struct pm_map header;
 	struct defined members;
-	uint32_t topology, pmus, probes, configs, config_changes;
+	uint32_t topology, pmus, probes, config_changes;
 	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids */
-	size_t *config_instances; /* by index: how many instances the written entry had */
-	uint32_t config_cap;
 };
 
 struct pm_writer {
@@ -131,7 +129,6 @@ void pm_writer_free(struct pm_writer *w)
 	pm_zstd_free(w->zstd);
 	pm_zstd_free(w->copies);
 	pm_map_release(&w->written.header);
-	free(w->written.config_instances);
 	buf_release(&w->meta);
 	buf_release(&w->body);
 	buf_release(&w->packed);
@@ -348,8 +345,7 @@ static bool config_changed(const void *ctx, uint32_t index)
 {
 	const struct pm_writer *w = ctx;
 
-	return index >= w->written.configs ||
-	       w->config.model->config[index].instances.n != w->written.config_instances[index];
+	return w->config.model->config[index].change > w->written.config_changes;
 }
 
 /* Only numbers scale counters; texts and tables are not repeated. */
@@ -370,20 +366,6 @@ static void configs(struct pm_writer *w, bool repeated)
 		encode_config(&w->body, m, &all, repeated ? config_scales : config_changed, w);
 		list_frame(w, PM_FRAME_CONFIG, repeated, 3);
 	}
-}
-
-static void note_configs(struct pm_writer *w)
-{
-	const struct pm_model *m = w->config.model;
-	struct written *x = &w->written;
-
-	if (array_hold(&x->config_instances, &x->config_cap, m->n_configs, sizeof(*x->config_instances))) {
-		writer_fail(w, -ENOMEM, "config");
-		return;
-	}
-	for (uint32_t i = 0; i < m->n_configs; i++)
-		x->config_instances[i] = m->config[i].instances.n;
-	x->configs = m->n_configs;
 }
 
 static void list_frames(struct pm_writer *w, unsigned type, uint32_t from, uint32_t to,
@@ -532,7 +514,6 @@ int pm_writer_define(struct pm_writer *w)
 	if (m->index.config_changes == x->config_changes)
 		return w->err;
 	configs(w, false);
-	note_configs(w);
 	x->config_changes = m->index.config_changes;
 	if (!w->err && !w->stats.chunks && !w->config.loose)
 		settle_memory(w);

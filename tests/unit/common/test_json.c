@@ -37,7 +37,7 @@ static void test_look(void **state)
 	assert_null(json_at(NULL, 0));
 	assert_int_equal(json_count(NULL), 0);
 	assert_int_equal(json_count(json_get(j, "n")), 0);
-	assert_false(json_is_array(NULL) || json_is_text(NULL));
+	assert_false(json_is_array(NULL) || json_text(NULL, NULL));
 	json_free(j);
 	json_free(NULL);
 }
