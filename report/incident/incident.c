@@ -18,7 +18,6 @@
 
 /* ---- what people call a metric ---- */
 
-#define SAID   5    /* metrics that a sentence names */
 #define CAUSE  0.25 /* of the best score; what has less is not taken for it */
 #define LITTLE 0.05 /* of the bytes that others move */
 #define FEW    0.1  /* MB/s */
@@ -32,15 +31,13 @@ enum rank {
 	RANK_AGAIN,  /* says what another one says */
 };
 
-#define CPU_TIME "CPU time"
-
 /* What people call a metric, and from which change on anybody asks about it; an idle machine, and the recorder, do a
  * little of everything. A star in the word stands for what the metric's star matches. The first match counts. */
 static const struct word {
 	const char *metric, *word;
 	enum rank rank;
-	double least;      /* in the metric's unit; 0: any that is clear */
-	const char *about; /* what it is about; NULL: the word */
+	double least; /* in the metric's unit; 0: any that is clear */
+	bool of_cpus; /* where a share is said, it is one of CPUs */
 } words[] = {
 	/* Hundreds of times a second on an idle machine: timers, and whoever looks at them. */
 	{ "faults", "page faults", RANK_EFFECT, 100 },
@@ -89,13 +86,13 @@ static const struct word {
 	{ "psi.cpu", "pressure on CPUs", RANK_EFFECT, 2 },
 	{ "psi.memory", "pressure on memory", RANK_EFFECT, 2 },
 	{ "psi.io", "pressure on I/O", RANK_EFFECT, 2 },
-	{ "util.user", "in user mode", RANK_WORD, 0, CPU_TIME },
-	{ "util.system", "in the kernel", RANK_WORD, 0, CPU_TIME },
-	{ "util.iowait", "waiting for I/O", RANK_EFFECT, 0, CPU_TIME },
-	{ "util.steal", "taken by the hypervisor", RANK_WORD, 0, CPU_TIME },
-	{ "util.softirq", "in soft interrupts", RANK_WORD, 0, CPU_TIME },
-	{ "util.irq", "in interrupts", RANK_WORD, 0, CPU_TIME },
-	{ "util.nice", "at low priority", RANK_WORD, 0, CPU_TIME },
+	{ "util.user", "in user mode", RANK_WORD, 0, true },
+	{ "util.system", "in the kernel", RANK_WORD, 0, true },
+	{ "util.iowait", "waiting for I/O", RANK_EFFECT, 0, true },
+	{ "util.steal", "taken by the hypervisor", RANK_WORD, 0, true },
+	{ "util.softirq", "in soft interrupts", RANK_WORD, 0, true },
+	{ "util.irq", "in interrupts", RANK_WORD, 0, true },
+	{ "util.nice", "at low priority", RANK_WORD, 0, true },
 	/* A scheduler gives everybody some milliseconds. */
 	{ "sched.wait", "run queue wait", RANK_EFFECT, 5000 },
 	{ "bzy_mhz", "busy frequency", RANK_WORD },
@@ -114,10 +111,10 @@ static const struct word {
 	{ "cgroup.io_waited", "waiting for I/O", RANK_METRIC, 2 },
 	{ "fs.used", "used space", RANK_METRIC },
 	{ "fs.available", "free space", RANK_METRIC },
-	{ "netdev.rx_dropped", "received packets dropped", RANK_METRIC, 0, "bad packets" },
-	{ "netdev.tx_dropped", "packets to send dropped", RANK_METRIC, 0, "bad packets" },
-	{ "netdev.rx_errors", "faulty packets received", RANK_METRIC, 0, "bad packets" },
-	{ "netdev.tx_errors", "packets that could not be sent", RANK_METRIC, 0, "bad packets" },
+	{ "netdev.rx_dropped", "received packets dropped", RANK_METRIC },
+	{ "netdev.tx_dropped", "packets to send dropped", RANK_METRIC },
+	{ "netdev.rx_errors", "faulty packets received", RANK_METRIC },
+	{ "netdev.tx_errors", "packets that could not be sent", RANK_METRIC },
 	{ "tcp.in_segments", "TCP segments received", RANK_RAW, 100 },
 	{ "tcp.out_segments", "TCP segments sent", RANK_RAW, 100 },
 	{ "tcp.established", "TCP connections", RANK_METRIC },
@@ -133,15 +130,15 @@ static const struct word {
 	{ "throttle.core", "core throttling events", RANK_AGAIN },
 	{ "throttle.package", "package throttling events", RANK_AGAIN },
 	{ "net.bad", "bad packets", RANK_AGAIN },
-	{ "memory.used", "memory in use", RANK_AGAIN, 0, "available memory" },
-	{ "vmstat.nr_free_pages", "free pages", RANK_AGAIN, 0, "available memory" },
-	{ "vmstat.nr_anon_pages", "pages of processes", RANK_AGAIN, 0, "available memory" },
-	{ "util", "busy", RANK_AGAIN, 0, CPU_TIME },
-	{ "busy", "busy", RANK_AGAIN, 0, CPU_TIME },
-	{ "util.idle", "idle", RANK_AGAIN, 0, CPU_TIME },
-	{ "idle.*.residency", "in *", RANK_AGAIN, 10, CPU_TIME },
-	{ "idle.*.requests", "entries into *", RANK_AGAIN, 100, "interrupts" },
-	{ "cpus_*", "utilization", RANK_AGAIN, 0, CPU_TIME },
+	{ "memory.used", "memory in use", RANK_AGAIN },
+	{ "vmstat.nr_free_pages", "free pages", RANK_AGAIN },
+	{ "vmstat.nr_anon_pages", "pages of processes", RANK_AGAIN },
+	{ "util", "busy", RANK_AGAIN, 0, true },
+	{ "busy", "busy", RANK_AGAIN, 0, true },
+	{ "util.idle", "idle", RANK_AGAIN, 0, true },
+	{ "idle.*.residency", "in *", RANK_AGAIN, 10, true },
+	{ "idle.*.requests", "entries into *", RANK_AGAIN, 100 },
+	{ "cpus_*", "utilization", RANK_AGAIN, 0, true },
 	{ "irq.count", "interrupts", RANK_AGAIN, 100 },
 	{ "stat.intr", "interrupts", RANK_AGAIN, 100 },
 	{ "irq.*", "interrupts of line *", RANK_METRIC, 50 },
@@ -1425,64 +1422,51 @@ static void put_move(struct buf *out, const struct incident_series *s)
 	}
 }
 
-/* For a kind of place, how many show the metric, and the best of them; below the system: how many. */
-struct places_said {
-	uint32_t n[PM_KINDS], below;
-	const struct incident_series *best[PM_KINDS];
-};
-
-static void find_places(const struct incident *i, uint32_t first, struct places_said *out)
+/* Where the first metric is said to be: at a single CPU or package that shows it, or any single place; in the system;
+ * or at several places, and then at how many of what. */
+static const struct incident_series *choose_place(const struct incident *i, uint32_t *several, const char **of)
 {
-	*out = (struct places_said){ 0 };
-	for (uint32_t k = first; k < i->n_series; k++) {
+	const struct incident_series *best[PM_KINDS] = { NULL }, *below = NULL;
+	uint32_t n[PM_KINDS] = { 0 }, n_below = 0;
+
+	*several = 0;
+	for (uint32_t k = 0; k < i->n_series; k++) {
 		const struct incident_series *s = &i->series[k];
 
-		if (strcmp(s->metric, i->series[first].metric))
+		if (strcmp(s->metric, i->series->metric) != 0)
 			continue;
-		if (!out->n[s->kind]++)
-			out->best[s->kind] = s;
-		out->below += s->kind != PM_SYSTEM;
+		if (!n[s->kind]++)
+			best[s->kind] = s;
+		if (s->kind != PM_SYSTEM && !n_below++)
+			below = s;
 	}
+	if (i->kind == INCIDENT_PEER)
+		return i->series;
+	if (n[PM_CPU] == 1 || n[PM_PACKAGE] == 1)
+		return n[PM_CPU] == 1 ? best[PM_CPU] : best[PM_PACKAGE];
+	if (n_below == 1 || n[PM_SYSTEM])
+		return n_below == 1 ? below : best[PM_SYSTEM];
+	*several = n_below;
+	*of = n[i->series->kind] != n_below ? "place" :
+	      i->series->kind == PM_CPU     ? "CPU" :
+					      pm_kind_name(i->series->kind);
+	return i->series;
 }
 
-/* What is said about a metric: at one place, or at how many. */
-struct item {
-	const struct incident_series *s;
-	uint32_t several; /* 0: one, or the system */
-	const char *kind; /* of several places */
-};
-
-static struct item choose_item(const struct incident *i, uint32_t first)
+/* What the first metric did. */
+static void put_phrase(struct buf *out, const struct incident *i)
 {
-	const struct incident_series *s = &i->series[first], *one = NULL;
-	struct places_said places;
+	uint32_t several;
+	const char *of;
+	const struct incident_series *s = choose_place(i, &several, &of);
+	const struct word *w = row_of(s);
 
-	find_places(i, first, &places);
-	/* The single place that shows it: a CPU; a package, if its CPUs do; or any. */
-	for (int kind = 0; kind < PM_KINDS && !one; kind++)
-		if (kind != PM_SYSTEM && places.n[kind] == 1 && (places.below == 1 || kind == PM_PACKAGE))
-			one = places.best[kind];
-	if (places.n[PM_CPU] == 1)
-		one = places.best[PM_CPU];
-	if (i->kind == INCIDENT_PEER || one || places.n[PM_SYSTEM])
-		return (struct item){ .s = i->kind == INCIDENT_PEER ? s : one ? one : places.best[PM_SYSTEM] };
-	return (struct item){ s, places.below > 1 ? places.below : 0,
-			      places.n[s->kind] != places.below ? "place" :
-			      s->kind == PM_CPU                 ? "CPU" :
-								  pm_kind_name(s->kind) };
-}
-
-static void put_item(struct buf *out, const struct incident *i, const struct item *item, bool named)
-{
-	const struct incident_series *s = item->s;
-
-	if (item->several) {
-		buf_printf(out, "%u %ss%s ", item->several, item->kind, i->n_all > i->n_series ? " at least" : "");
-	} else if (s->label[0] && named) {
+	if (several) {
+		buf_printf(out, "%u %ss%s ", several, of, i->n_all > i->n_series ? " at least" : "");
+	} else if (s->label[0]) {
 		text_escape(out, s->label, strlen(s->label));
 		buf_addch(out, ' ');
-	} else if (!s->label[0] && !strcmp(s->unit, "%") && row_of(s) && row_of(s)->about &&
-		   !strcmp(row_of(s)->about, CPU_TIME)) {
+	} else if (!strcmp(s->unit, "%") && w && w->of_cpus) {
 		buf_addstr(out, "CPUs ");
 	}
 	put_name(out, s);
@@ -1506,37 +1490,12 @@ static void put_item(struct buf *out, const struct incident *i, const struct ite
 	}
 }
 
-/* One place for all is named once. */
-static bool is_same_place(const struct item *item, uint32_t n)
-{
-	for (uint32_t k = 0; k < n; k++)
-		if (item[k].several || !item[k].s->label[0] || strcmp(item[k].s->label, item[0].s->label) != 0)
-			return false;
-	return true;
-}
-
 bool incident_names_first(const struct incident *i, uint32_t k)
 {
 	for (uint32_t j = 0; j < k; j++)
 		if (!strcmp(i->series[j].metric, i->series[k].metric))
 			return false;
 	return true;
-}
-
-static const char *topic_of(const struct incident_series *s)
-{
-	const struct word *w = row_of(s);
-
-	return !w ? s->display : w->about ? w->about : w->word;
-}
-
-/* Whether a better series has said it. */
-static bool said_before(const struct incident *i, uint32_t k)
-{
-	for (uint32_t j = 0; j < k && rank_of(&i->series[k]) == RANK_AGAIN; j++)
-		if (!strcmp(topic_of(&i->series[j]), topic_of(&i->series[k])))
-			return true;
-	return false;
 }
 
 static void put_tasks(struct buf *out, const struct incident *i)
@@ -1555,8 +1514,7 @@ static void put_tasks(struct buf *out, const struct incident *i)
 static void say(struct incident *i)
 {
 	struct buf out = BUF_INIT;
-	struct item item[SAID];
-	uint32_t n = 0, metrics = 0;
+	uint32_t more = 0;
 
 	if (i->kind == INCIDENT_LOSS) {
 		buf_addstr(&out, i->text);
@@ -1565,20 +1523,11 @@ static void say(struct incident *i)
 		else if (i->times > 1)
 			buf_printf(&out, ", %u times", i->times);
 	} else {
-		for (uint32_t k = 0; k < i->n_series; k++) {
-			if (!incident_names_first(i, k) || said_before(i, k))
-				continue;
-			metrics++;
-			/* Kernel names only if nothing better is left. */
-			if (n < SAID && (n <= 2 || rank_of(&i->series[k]) != RANK_RAW))
-				item[n++] = choose_item(i, k);
-		}
-		for (uint32_t k = 0; k < n; k++) {
-			buf_addstr(&out, k ? ", " : "");
-			put_item(&out, i, &item[k], !k || !is_same_place(item, n));
-		}
-		if (metrics > n)
-			buf_printf(&out, ", and %u more metric%s", metrics - n, plural(metrics - n));
+		put_phrase(&out, i);
+		for (uint32_t k = 1; k < i->n_series; k++)
+			more += incident_names_first(i, k);
+		if (more)
+			buf_printf(&out, ", and %u more metric%s", more, plural(more));
 	}
 	put_tasks(&out, i);
 	free(i->text);

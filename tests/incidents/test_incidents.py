@@ -145,7 +145,7 @@ def planted(pmrep, path):
     found = incidents(pmrep, path)
     check_types(found, 120)
     # What somebody did comes before what comes of it.
-    assert re.match(r"\+60 s for 5 s: forks x[89]\d\d \(1,835/s\), page faults x6[89] \(240,511/s\); "
+    assert re.match(r"\+60 s for 5 s: forks x[89]\d\d \(1,835/s\), and 1 more metric; "
                     r"sh \(pid 4711\) and 9,120 short-lived children$", found[0]["text"]), found[0]
     trouble(pmrep, path)
     for background, cpus, seconds in (("bursty", 16, 300), ("periodic", 2, 600), ("quiet", 16, 120), ("quiet", 2, 600)):
