@@ -3,7 +3,7 @@
  * query does not need, and equal values are adjacent.
  *
  * Only the parts of the format (parquet-format 2.10) that pay off: one data page per column of a row group,
- * dictionaries for everything but measured values, differences for long series of integers, zstd. */
+ * dictionaries of texts, differences of integers, zstd. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,19 +32,19 @@ enum type {
 	TEXT, /* UTF-8; the number that text_id() gave */
 	INT,  /* 64 bits, signed */
 	TIME, /* microseconds since 1970, UTC */
-	VALUE /* the bits of a double: no dictionary */
+	VALUE /* the bits of a double */
 };
 
-/* Their types in the file, and the SchemaElement, whose fields are physical type, repetition, name, and for two of
- * them converted and logical type. */
+/* Their types and encodings in the file, and the SchemaElement, whose fields are physical type, repetition, name, and
+ * for two of them converted and logical type. */
 static const struct {
-	int physical, converted;
+	int physical, encoding, converted;
 	const char *schema;
 } about_type[] = {
-	[TEXT] = { TYPE_BYTE_ARRAY, CONVERTED_UTF8, "{ 1i 3i 4s 6i 10{ 1{ } } }" },
-	[INT] = { TYPE_INT64, 0, "{ 1i 3i 4s }" },
-	[TIME] = { TYPE_INT64, CONVERTED_MICROS, "{ 1i 3i 4s 6i 10{ 8{ 1t 2{ 2{ } } } } }" },
-	[VALUE] = { TYPE_DOUBLE, 0, "{ 1i 3i 4s }" },
+	[TEXT] = { TYPE_BYTE_ARRAY, RLE_DICTIONARY, CONVERTED_UTF8, "{ 1i 3i 4s 6i 10{ 1{ } } }" },
+	[INT] = { TYPE_INT64, DELTA_BINARY_PACKED, 0, "{ 1i 3i 4s }" },
+	[TIME] = { TYPE_INT64, DELTA_BINARY_PACKED, CONVERTED_MICROS, "{ 1i 3i 4s 6i 10{ 8{ 1t 2{ 2{ } } } } }" },
+	[VALUE] = { TYPE_DOUBLE, BYTE_STREAM_SPLIT, 0, "{ 1i 3i 4s }" },
 };
 
 /* clang-format off */
@@ -75,7 +75,7 @@ static const uint8_t word_of[EXPORT_ALL_COLUMNS] = {
 /* Equal adjacent rows of the column at hand. */
 struct run {
 	uint64_t v;
-	uint32_t n, index; /* rows; of the value in the dictionary */
+	uint32_t n, index; /* rows; of the text in the dictionary */
 };
 
 struct group {
@@ -96,8 +96,8 @@ enum buffer {
 	TEXT_AT, /* size_t: in TEXTS, by number */
 	/* The column at hand: */
 	RUNS,     /* struct run */
-	DISTINCT, /* uint64_t: its dictionary */
-	SLOTS,    /* uint32_t: indices of DISTINCT by hash; PM_NONE: empty */
+	DISTINCT, /* uint64_t: numbers of the texts in its dictionary */
+	INDEX,    /* uint32_t: of a text in DISTINCT, by number; PM_NONE: not there */
 	FLAT,     /* uint64_t: its values, one by one */
 	RAW,      /* of a page */
 	PACKED,
@@ -238,7 +238,7 @@ static void put_deltas(struct buf *out, uint64_t *v, size_t n)
 		put_varint(out, zigzag(least));
 		buf_addch(out, (char)width);
 		/* Halves, because the rest of a byte and 64 bits are more than a word holds. */
-		for (size_t i = 0; i < (size_t)2 * DELTA_BLOCK; i++) {
+		for (size_t i = 0; width && i < (size_t)2 * DELTA_BLOCK; i++) {
 			unsigned take = i % 2 ? (width > 32 ? width - 32 : 0) : width > 32 ? 32 : width;
 
 			bits |= (i % 2 ? v[at + i / 2] >> 32 : v[at + i / 2] & UINT32_MAX) << have;
@@ -275,31 +275,22 @@ static void put(struct waiting *w, uint64_t v, uint64_t n)
 	}
 }
 
-/* Gives each run the index of its value in a dictionary of the distinct ones. */
+/* Gives each run the index of its text in a dictionary of the distinct ones. */
 static void find_distinct(struct waiting *w)
 {
-	size_t runs = COUNT(w, RUNS, struct run), at;
-	uint64_t secret = names_secret() | 1, *value;
-	uint32_t n = 0, *slot;
-	unsigned bits = width_of(2 * runs);
+	size_t runs = COUNT(w, RUNS, struct run), size = COUNT(w, TEXT_AT, size_t) * sizeof(uint32_t);
+	uint32_t *index = memset(output_room(&w->buf[INDEX], size), 0xff, size);
 
-	buf_clear(&w->buf[SLOTS]);
 	buf_clear(&w->buf[DISTINCT]);
-	slot = memset(output_room(&w->buf[SLOTS], sizeof(*slot) << bits), 0xff, sizeof(*slot) << bits);
-	value = (uint64_t *)(void *)output_room(&w->buf[DISTINCT], runs * sizeof(*value));
 	for (struct run *r = AT(w, RUNS, struct run, 0); runs; r++, runs--) {
 		if (r->v == NONE)
 			continue;
-		at = (size_t)((r->v ^ r->v >> 32) * secret >> (64 - bits));
-		while (slot[at] != PM_NONE && value[slot[at]] != r->v)
-			at = (at + 1) & (((size_t)1 << bits) - 1);
-		if (slot[at] == PM_NONE) {
-			value[n] = r->v;
-			slot[at] = n++;
+		if (index[r->v] == PM_NONE) {
+			index[r->v] = (uint32_t)COUNT(w, DISTINCT, uint64_t);
+			ADD(w, DISTINCT, r->v);
 		}
-		r->index = slot[at];
+		r->index = index[r->v];
 	}
-	w->buf[DISTINCT].len = n * sizeof(*value);
 }
 
 static bool is_above(const struct waiting *w, enum type type, uint64_t a, uint64_t b)
@@ -310,28 +301,26 @@ static bool is_above(const struct waiting *w, enum type type, uint64_t a, uint64
 /* The smallest and the largest value, by which engines skip row groups. */
 static bool find_bounds(const struct waiting *w, enum type type, uint64_t *least, uint64_t *most)
 {
-	size_t n = COUNT(w, DISTINCT, uint64_t);
-	const uint64_t *v = AT(w, DISTINCT, uint64_t, 0);
+	const struct run *r = AT(w, RUNS, struct run, 0), *end = r + COUNT(w, RUNS, struct run);
 
-	if (!n)
-		return false;
-	*least = *most = v[0];
-	for (size_t i = 1; i < n; i++) {
-		*least = is_above(w, type, *least, v[i]) ? v[i] : *least;
-		*most = is_above(w, type, v[i], *most) ? v[i] : *most;
+	*least = *most = NONE;
+	for (; type != VALUE && r < end; r++) {
+		if (r->v == NONE || r->v == *least || r->v == *most)
+			continue;
+		*least = *least == NONE || is_above(w, type, *least, r->v) ? r->v : *least;
+		*most = *most == NONE || is_above(w, type, r->v, *most) ? r->v : *most;
 	}
-	return type != TEXT ||
-	       (strlen(text_of(w, *least)) <= STATISTIC_MAX && strlen(text_of(w, *most)) <= STATISTIC_MAX);
+	return *least != NONE && (type != TEXT || (strlen(text_of(w, *least)) <= STATISTIC_MAX &&
+						   strlen(text_of(w, *most)) <= STATISTIC_MAX));
 }
 
-static void put_dictionary(struct waiting *w, enum type type)
+static void put_dictionary(struct waiting *w)
 {
 	for (size_t i = 0; i < COUNT(w, DISTINCT, uint64_t); i++) {
-		uint64_t v = *AT(w, DISTINCT, uint64_t, i);
+		const char *text = text_of(w, *AT(w, DISTINCT, uint64_t, i));
 
-		put_little(&w->buf[RAW], type == TEXT ? strlen(text_of(w, v)) : v, type == TEXT ? 4 : 8);
-		if (type == TEXT)
-			buf_addstr(&w->buf[RAW], text_of(w, v));
+		put_little(&w->buf[RAW], strlen(text), 4);
+		buf_addstr(&w->buf[RAW], text);
 	}
 }
 
@@ -383,28 +372,19 @@ static int end_column(struct waiting *w, size_t group)
 	const struct column *c = AT(w, COLUMNS, struct column, g->n);
 	struct buf *raw = &w->buf[RAW];
 	struct thrift t = { .out = &g->chunks };
-	uint64_t *flat, rows = 0, n = 0, dictionary = 0, data, least, most;
-	int encoding = PLAIN;
-	size_t distinct;
+	uint64_t *flat, rows = 0, n = 0, distinct = 0, dictionary = 0, data, least, most;
+	int encoding;
 
-	if (c->type == VALUE)
-		buf_clear(&w->buf[DISTINCT]);
-	else
-		find_distinct(w);
-	distinct = COUNT(w, DISTINCT, uint64_t);
 	flat = (uint64_t *)(void *)output_room(&w->buf[FLAT], (g->rows + DELTA_BLOCK) * sizeof(*flat));
 	for (const struct run *r = AT(w, RUNS, struct run, 0); rows < g->rows; rows += r++->n)
 		for (uint32_t k = 0; k < r->n && r->v != NONE; k++)
 			flat[n++] = r->v;
-	if (c->type == VALUE)
-		encoding = BYTE_STREAM_SPLIT;
-	else if (distinct)
-		/* In a long series nearly every row has a value of its own. */
-		encoding = (c->type == INT || c->type == TIME) && distinct * 8 > rows ? DELTA_BINARY_PACKED :
-											RLE_DICTIONARY;
+	encoding = n ? about_type[c->type].encoding : PLAIN;
 	if (encoding == RLE_DICTIONARY) {
+		find_distinct(w);
+		distinct = COUNT(w, DISTINCT, uint64_t);
 		dictionary = position(w);
-		put_dictionary(w, c->type);
+		put_dictionary(w);
 		put_page(w, DICTIONARY_PAGE, PLAIN, distinct, g);
 	}
 	data = position(w);
@@ -429,10 +409,12 @@ static int end_column(struct waiting *w, size_t group)
 	if (dictionary)
 		THRIFT(&t, "11l", dictionary);
 	THRIFT(&t, "12{ 3l", rows - n);
-	if (find_bounds(w, c->type, &least, &most) && c->type == TEXT)
-		THRIFT(&t, "5s 6s", (uintptr_t)text_of(w, most), (uintptr_t)text_of(w, least));
-	else if (find_bounds(w, c->type, &least, &most))
-		THRIFT(&t, "5d 6d", most, least);
+	if (find_bounds(w, c->type, &least, &most)) {
+		if (c->type == TEXT)
+			THRIFT(&t, "5s 6s", (uintptr_t)text_of(w, most), (uintptr_t)text_of(w, least));
+		else
+			THRIFT(&t, "5d 6d", most, least);
+	}
 	THRIFT(&t, "} } }", 0);
 	g->n++;
 	buf_clear(&w->buf[RUNS]);
@@ -518,8 +500,9 @@ static uint32_t *note_labels(struct waiting *w, const struct pm_model *m)
 	return of;
 }
 
-static void note_shape(struct waiting *w, const struct sink *sink, const struct sheet *s)
+static int parquet_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
+	struct waiting *w = waiting(exporter_of(sink));
 	SCOPED(scoped_free) uint32_t *of = NULL;
 
 	if (!w->buf[SERIES].len)
@@ -541,11 +524,6 @@ static void note_shape(struct waiting *w, const struct sink *sink, const struct 
 		buf_add(&w->buf[PLACES], of, w->columns * sizeof(*of));
 	}
 	memory_whole(&w->buf[PLACES]);
-}
-
-static int parquet_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
-{
-	note_shape(waiting(exporter_of(sink)), sink, s);
 	return 0;
 }
 
@@ -670,7 +648,7 @@ static int parquet_intervals(struct sink *sink, const struct sheet *s, const str
 		if (w->buf[WORDS].len + w->buf[SERIES].len + w->buf[PLACES].len < WAITING)
 			continue;
 		err = put_waiting(w);
-		note_shape(w, sink, s);
+		(void)parquet_shape(sink, s, 1);
 		note_times(w, sink, interval, n);
 	}
 	return err;
