@@ -1004,9 +1004,6 @@ static void put_resolution(const struct html_page *p, struct buf *out)
 
 /* ---- incidents ---- */
 
-#define NAMED_FIRST  6 /* that the first screen names */
-#define NO_INCIDENTS "<p class=empty>Nothing stands out among %u series.</p>\n"
-
 static void put_button(const struct html_recording *r, const struct incident *i, struct buf *out)
 {
 	/* A CPU among its equals has charts of its own. */
@@ -1026,36 +1023,22 @@ static void put_button(const struct html_recording *r, const struct incident *i,
 		html_put(out, "\" data-from=%.6f data-to=%.6f>%s</button>", i->from_s, i->to_s, buf_str(&when));
 }
 
-/* The first of them, as a list. */
-static void put_first_incidents(const struct html_page *p, const struct html_recording *r, struct buf *out)
-{
-	const struct incidents *all = &r->incidents;
-
-	buf_addstr(out, "<ol class=\"findings incidents\">\n");
-	for (uint32_t i = 0; i < all->n && i < NAMED_FIRST; i++) {
-		buf_addstr(out, all->incident[i].kind == INCIDENT_LOSS ? "<li class=bad>" : "<li>");
-		put_button(r, &all->incident[i], out);
-		html_put(out, " %s</li>\n", all->incident[i].text);
-	}
-	buf_addstr(out, "</ol>\n");
-	if (all->n > NAMED_FIRST)
-		html_put(out, "<p><a href=\"#incidents\">%u more</a></p>\n", all->n - NAMED_FIRST);
-	if (!all->n)
-		html_put(out, NO_INCIDENTS, all->n_scanned);
-}
-
 static void put_incidents(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	const struct incidents *all = &r->incidents;
 	char time[64];
 
 	if (!all->n) {
-		html_put(out, NO_INCIDENTS, all->n_scanned);
+		html_put(out, "<p class=empty>Nothing stands out among %u series.</p>\n", all->n_scanned);
 		return;
 	}
-	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Incidents\"><table class=incidents>"
-			"<thead><tr><th scope=col class=n>#</th><th scope=col>When</th><th scope=col>Time (UTC)</th>"
-			"<th scope=col>What</th></tr></thead><tbody>\n");
+	buf_addstr(out,
+		   "<p class=hint>What differs from the rest of the recording, in any metric at any level; what "
+		   "happens at one time is one incident, the most surprising comes first. A click shows its time "
+		   "and the charts of its metrics.</p>\n"
+		   "<div class=scroll tabindex=0 role=group aria-label=\"Incidents\"><table class=incidents>"
+		   "<thead><tr><th scope=col class=n>#</th><th scope=col>When</th><th scope=col>Time (UTC)</th>"
+		   "<th scope=col>What</th></tr></thead><tbody>\n");
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct incident *x = &all->incident[i];
 		uint64_t wall_ns = (uint64_t)(all->start_wall_ns + (int64_t)(x->from_s * 1e9));
@@ -1070,8 +1053,7 @@ static void put_incidents(const struct html_page *p, const struct html_recording
 	buf_addstr(out, "</tbody></table></div>\n");
 }
 
-#define TILES    8
-#define HAPPENED 6 /* events that are named */
+#define TILES 8
 
 /* ---- identity ---- */
 
@@ -1216,72 +1198,6 @@ static void put_tiles(const struct html_page *p, struct buf *out)
 	buf_addstr(out, "</ul>\n");
 }
 
-/* ---- what happened ---- */
-
-static const char *event_class(const struct html_event *e)
-{
-	bool hotplug = e->type == PM_EVENT_CPU_ONLINE || e->type == PM_EVENT_CPU_OFFLINE;
-
-	return e->type == PM_EVENT_MARKER                       ? "marker" :
-	       hotplug                                          ? "hotplug" :
-	       e->type == PM_EVENT_LOST || e->until_s > e->at_s ? "lost" :
-								  "other";
-}
-
-/* What every recording has at its beginning and end says little, and cgroups and devices may go by the hundred. */
-static bool is_usual(const struct html_event *e)
-{
-	return e->type == PM_EVENT_CHILD_START || e->type == PM_EVENT_CHILD_EXIT || e->type == PM_EVENT_RUN_START ||
-	       e->type == PM_EVENT_RUN_END || e->type == PM_EVENT_ENABLE || e->type == PM_EVENT_DISABLE ||
-	       e->type == PM_EVENT_GONE;
-}
-
-static void put_strip(const struct html_recording *r, struct buf *out)
-{
-	buf_addstr(out, "<svg class=strip viewBox=\"0 0 1000 20\" preserveAspectRatio=none aria-hidden=true>"
-			"<rect class=whole width=1000 height=20 />");
-	for (uint32_t i = 0; i < r->n_events && i < 500 && r->bins.duration_s > 0; i++) {
-		const struct html_event *e = &r->event[i];
-		double x = e->at_s / r->bins.duration_s * 1000,
-		       width = (e->until_s - e->at_s) / r->bins.duration_s * 1000;
-
-		if (x < 0 || x > 1000)
-			continue;
-		html_put(out, "<rect class=%s x=%.1f width=%.1f height=20><title>%" EVENT_TEXT "s</title></rect>",
-			 event_class(e), x > 997 ? 997 : x, width > 3 ? width : 3, e->text);
-	}
-	buf_addstr(out, "</svg>\n");
-}
-
-static void put_happened(const struct html_page *p, const struct html_recording *r, struct buf *out)
-{
-	uint64_t all = r->n_events + r->more_events;
-	uint32_t shown = 0;
-
-	if (!all) {
-		buf_addstr(out, "<p class=empty>Nothing noted: no markers, no CPUs going offline or online, no lost "
-				"ticks.</p>\n");
-		return;
-	}
-	put_strip(r, out);
-	buf_addstr(out, "<ul class=\"findings marked\">\n");
-	for (uint32_t i = 0; i < r->n_events && shown < HAPPENED; i++) {
-		const struct html_event *e = &r->event[i];
-
-		if (all > HAPPENED && is_usual(e))
-			continue;
-		shown++;
-		html_put(out,
-			 "<li><i class=\"kind %s\"></i><button type=button class=open data-from=%.6f data-to=%.6f>"
-			 "%+.1f s</button> %" EVENT_TEXT "s</li>\n",
-			 event_class(e), e->at_s, e->until_s, e->at_s, e->text);
-	}
-	if (all > shown)
-		buf_printf(out, "<li><a href=\"#events\">%llu %s</a></li>\n", (unsigned long long)(all - shown),
-			   shown ? "more" : "starts and ends of tasks or runs");
-	buf_addstr(out, "</ul>\n");
-}
-
 /* ---- what is not whole ---- */
 
 /* The number of series with intervals without a value, or with a part of it. */
@@ -1347,13 +1263,12 @@ static void put_glance(const struct html_page *p, struct buf *out)
 			   "<p class=counts><a href=\"#verdicts\">Verdicts</a> on the metrics that have a "
 			   "better direction: %s.</p>\n",
 			   buf_str(&counts));
-	buf_addstr(out, "<div class=about>\n");
-	put_about(p, "Incidents", put_first_incidents, out);
+	buf_addstr(out, "<div class=about id=incidents>\n");
+	put_about(p, "Incidents", put_incidents, out);
 	buf_addstr(out, "</div>\n");
 	put_tiles(p, out);
 	buf_addstr(out, "<div class=about>\n");
 	put_about(p, "What is missing", put_missing, out);
-	put_about(p, "What happened", put_happened, out);
 	buf_addstr(out, "</div>\n");
 }
 
@@ -1771,7 +1686,6 @@ static const struct part {
 	{ "verdictlink", put_verdict_link },
 	{ "verdicts", put_verdicts },
 	{ "resolution", put_resolution },
-	{ "incidents", .each = put_incidents },
 	{ "events", .each = put_events },
 	{ "metrics", .each = put_metrics },
 	{ "facts", .each = put_recorded_facts },

@@ -166,9 +166,8 @@ for (const kind of withPlot ? ["", "svg-"] : ["svg-"]) {
 
 	await test(`${kind}an incident: said first, and a click away, with its charts`, async () => {
 		const page = await open(kind + "even.html");
-		const said = page.locator("#glance .incidents li", { hasText: "bench.spike" });
-		assert.match(await said.first().textContent(), /^\+399 s for 1 s CPU 9 bench\.spike x9\.6 \(500\)$/);
-		assert.match(await page.locator("#incidents tbody tr", { hasText: "bench.spike" }).first().textContent(), /2026-09-21 14:36:39/);
+		const said = page.locator("#glance #incidents tbody tr", { hasText: "bench.spike" });
+		assert.match(await said.first().textContent(), /\+399 s for 1 s2026-09-21 14:36:39CPU 9 bench\.spike x9\.6 \(500\)$/);
 		await said.locator("button").first().click();
 		const [from, to] = await range(page);
 		assert.ok(from > 300 && from < 399 && to > 400 && to < 500, `${from} to ${to}`);

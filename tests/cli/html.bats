@@ -265,7 +265,7 @@ PYTHON
 	"$bin/pmrep" cut --until=0 -o one.pmr "$source/samples/command.pmr"
 	cat "$source/samples/idle.pmr" one.pmr >two.pmr
 	"$bin/pmrep" html -o two.html two.pmr
-	grep -q '>+11.0 s</button> child-start' two.html
+	grep -q '>+11.000 s</button></td><td>child-start' two.html
 }
 
 @test "so many metrics that words alone fill a page" {
