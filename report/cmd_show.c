@@ -346,7 +346,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 		o->export.flush |= !strcmp(o->file[i], "-");
 	o->export.flush |= o->follow;
 	o->export.name_files = o->n_files > 1;
-	o->export.color = o->format->color && options_use_color(common, o->export.fd);
+	o->export.color = table && !tabs && options_use_color(common, o->export.fd);
 	o->export.clear &= table && isatty(o->export.fd);
 	if (o->export.top == EXPORT_TOP_FOLDED && (tabs || !table || !cmd_width(o->export.fd)))
 		o->export.top = 0;
@@ -369,12 +369,8 @@ static bool makes_sense(struct show_options *o)
 {
 	if (!o->n_files)
 		cmd_complain(NAME, "no recording given; try pmrep --help");
-	else if (o->export.thresholds && !o->format->thresholds)
-		cmd_complain(NAME, "--thresholds needs --format=csv or json; tables use colors");
-	else if (o->export.columns &&
-		 (!o->format->columns || o->export.layout == EXPORT_WIDE || o->export.thresholds))
-		cmd_complain(NAME,
-			     "--columns needs --format=csv or json with --layout=long, and excludes --thresholds");
+	else if (o->export.columns && (!o->format->columns || o->export.layout == EXPORT_WIDE))
+		cmd_complain(NAME, "--columns needs --format=csv or json with --layout=long");
 	else if (o->output_dir && o->out)
 		cmd_complain(NAME,
 			     "--out writes one file, --output-dir one for each recording; give only one of them");

@@ -10,7 +10,7 @@
 #include "common/number.h"
 #include "report/export/exporter.h"
 
-/* Beside the columns of all formats: label_KEY, threshold; status and, behind it, coverage. */
+/* Beside the columns of all formats: label_KEY; threshold, in json; status and, behind it, coverage. */
 enum { LABEL = EXPORT_ALL_COLUMNS, VERDICT, STATUS_COVERAGE };
 #define LABEL_PREFIX "label_"
 #define AHEAD        4  /* cells whose values are fetched while others are printed */
@@ -54,7 +54,6 @@ struct rows {
 	uint32_t n_wide;
 	uint32_t *wide_of;              /* owned: csv: by column of the sheet: place in the header, or PM_NONE */
 	const struct sheet_cell **cell; /* owned: csv: by place in the header, of the row at hand */
-	bool *judged;                   /* owned: likewise: a column with the verdict follows */
 	struct pieces member;           /* json: names, by column of the sheet */
 };
 
@@ -146,7 +145,7 @@ static struct rows *begin_rows(struct exporter *x, bool json)
 	}
 	for (int i = 0; i < (wide ? EXPORT_N_PLACE : EXPORT_N_COLUMNS); i++)
 		add_column(r, export_columns[i], i);
-	if (!wide && (json || x->config.thresholds))
+	if (!wide && json)
 		add_column(r, "threshold", VERDICT);
 	return r;
 }
@@ -169,7 +168,6 @@ static void rows_release(struct sink *sink)
 	names_release(&r->wide);
 	free(r->wide_of);
 	free(r->cell);
-	free(r->judged);
 	pieces_release(&r->member);
 	free(r);
 }
@@ -285,13 +283,9 @@ static void put_head(struct exporter *x, const struct rows *r, const struct shee
 		const struct bound_metric *m = s->column[i].metric;
 		SCOPED(scoped_free)
 		char *head = memory_format(*m->about->unit ? "%s[%s]" : "%s", m->name, m->about->unit);
-		SCOPED(scoped_free) char *verdict = memory_format("%s:threshold", m->name);
 
 		buf_addch(out, ',');
 		export_csv_field(out, head);
-		buf_addstr(out, r->judged[i] ? "," : "");
-		if (r->judged[i])
-			export_csv_field(out, verdict);
 	}
 	buf_addch(out, '\n');
 }
@@ -308,12 +302,9 @@ static void shape_wide(struct exporter *x, struct rows *r, const struct sheet *s
 	}
 	if (!x->begun && !r->json) {
 		r->cell = memory_new(s->n_columns, sizeof(*r->cell));
-		r->judged = memory_new(s->n_columns, sizeof(*r->judged));
 		r->n_wide = x->out.total.columns = s->n_columns;
-		for (uint32_t i = 0; i < s->n_columns; i++) {
+		for (uint32_t i = 0; i < s->n_columns; i++)
 			memory_done(names_set(&r->wide, s->column[i].metric->name, i));
-			r->judged[i] = x->config.thresholds && s->column[i].metric->threshold;
-		}
 	}
 	free(r->wide_of);
 	r->wide_of = memory_new(s->n_columns, sizeof(*r->wide_of));
@@ -379,13 +370,11 @@ static inline char *put_number(char *to, bool json, bool there, double v)
 	return json ? put(to, "null", 4) : to;
 }
 
-static char *put_verdict(char *to, bool json, const struct sheet *s, const struct sheet_cell *cell, size_t k)
+static char *put_verdict(char *to, const struct sheet *s, const struct sheet_cell *cell, size_t k)
 {
 	enum sheet_verdict verdict = sheet_verdict(s, cell, k);
 	const char *word = verdicts[verdict];
 
-	if (!json)
-		return put(to, word, strlen(word));
 	if (verdict == SHEET_UNJUDGED)
 		return to;
 	to = put(put(to, ",\"threshold\":\"", 14), word, strlen(word));
@@ -413,7 +402,7 @@ static char *put_value(char *to, bool json, int which, const struct sheet *s, co
 	if (which == EXPORT_VALUE)
 		return put_number(to, json, !reason, cell->value[k].v);
 	if (which == VERDICT)
-		return put_verdict(to, json, s, cell, k);
+		return put_verdict(to, s, cell, k);
 	if (which != EXPORT_COVERAGE)
 		to = put_status(to, json, reason, cell, k);
 	if (which == STATUS_COVERAGE)
@@ -480,17 +469,9 @@ static void put_wide(struct exporter *x, struct rows *r, const struct sheet *s, 
 	out->len += (size_t)(put_parts(start, r, r->json, false, s, i, row->cell, k) - start);
 	for (uint32_t n = 0; n < row->n_cells && r->json; n++) {
 		const struct sheet_cell *cell = &row->cell[n];
-		const struct bound_metric *m = s->column[cell->column].metric;
-		SCOPED(scoped_free) char *name = NULL;
 
 		piece_put(out, &r->member, cell->column);
 		buf_add(out, text, (size_t)(put_value(text, true, EXPORT_VALUE, s, cell, k) - text));
-		if (!x->config.thresholds || !m->threshold)
-			continue;
-		name = memory_format("%s:threshold", m->name);
-		buf_addch(out, ',');
-		json_quote(out, name, strlen(name));
-		buf_printf(out, ":\"%s\"", verdicts[sheet_verdict(s, cell, k)]);
 	}
 	if (r->n_wide)
 		memset(r->cell, 0, r->n_wide * sizeof(*r->cell));
@@ -505,9 +486,6 @@ static void put_wide(struct exporter *x, struct rows *r, const struct sheet *s, 
 		buf_addch(out, ',');
 		if (cell)
 			buf_add(out, text, (size_t)(put_value(text, false, EXPORT_VALUE, s, cell, k) - text));
-		buf_addstr(out, r->judged[n] ? "," : "");
-		if (cell && r->judged[n])
-			buf_addstr(out, verdicts[sheet_verdict(s, cell, k)]);
 	}
 	buf_addstr(out, r->json ? "}\n" : "\n");
 }
@@ -580,7 +558,6 @@ static int rows_intervals(struct sink *sink, const struct sheet *s, const struct
 const struct sink_ops export_csv = {
 	.name = "csv",
 	.help = "comma-separated values, one row per value (--layout=wide: one column per metric)",
-	.thresholds = true,
 	.columns = true,
 	.shape = csv_shape,
 	.intervals = rows_intervals,
@@ -590,7 +567,6 @@ const struct sink_ops export_csv = {
 const struct sink_ops export_json = {
 	.name = "json",
 	.help = "one JSON object per line, with the names of csv",
-	.thresholds = true,
 	.columns = true,
 	.shape = json_shape,
 	.intervals = rows_intervals,

@@ -864,7 +864,6 @@ const struct sink_ops export_table = {
 	.name = "table",
 	.help = "a table for people",
 	.table = true,
-	.color = true,
 	.shape = table_shape,
 	.intervals = table_intervals,
 	.event = table_event,

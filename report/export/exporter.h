@@ -40,7 +40,6 @@ struct export_config {
 	bool clear;           /* table on a terminal: clear the screen before every interval */
 	bool flush;           /* write after every interval that arrives */
 	bool name_files;      /* table: name the recording */
-	bool thresholds;      /* csv: columns with verdicts of thresholds; json: in wide rows, too */
 	bool color;           /* table: red for bad and green for good by thresholds */
 	bool registers;       /* table: decoded registers come first */
 	bool full_header;     /* turbostat's text: all that is known of the machine, not the main facts alone */

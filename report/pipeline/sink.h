@@ -36,17 +36,15 @@ struct sink_ops {
 	const char *name, *help; /* of a format */
 
 	/* What it can do and wants. */
-	bool table;      /* for people: places are columns, and the processor's registers come first */
-	bool tabs;       /* its columns are turbostat's and nothing else */
-	bool color;      /* colors by threshold */
-	bool thresholds; /* columns with the verdicts of thresholds */
-	bool counts;     /* replay_counts(), which costs time */
-	bool coarse;     /* by default rows of the system, packages and devices */
-	bool replaces;   /* of a growing input it makes one file after another */
-	bool columns;    /* columns can be chosen */
-	bool forgets;    /* rows of totals() need not be those of intervals(), which then lose what has gone */
-	bool roomy;      /* keeps much in memory anyway, so the engine may, too, and is faster */
-	bool binary;     /* nothing for a terminal */
+	bool table;    /* for people: places are columns, and the processor's registers come first */
+	bool tabs;     /* its columns are turbostat's and nothing else */
+	bool counts;   /* replay_counts(), which costs time */
+	bool coarse;   /* by default rows of the system, packages and devices */
+	bool replaces; /* of a growing input it makes one file after another */
+	bool columns;  /* columns can be chosen */
+	bool forgets;  /* rows of totals() need not be those of intervals(), which then lose what has gone */
+	bool roomy;    /* keeps much in memory anyway, so the engine may, too, and is faster */
+	bool binary;   /* nothing for a terminal */
 
 	/* The model has changed, or a recording begins: which sheets are wanted. NULL: one, of the pipeline's
 	 * configuration, which has to have a column. */

@@ -260,7 +260,6 @@ static const struct {
 	{ { "rows=21" }, cmd_plot, "util", 2, { "no recording given: pmrep plot util FILE\n" } },
 	{ { "rows=21" }, cmd_plot, "irq --since=90 @", 0, { "nothing to draw: " } },
 	/* ---- more of show ---- */
-	{ { "rows=9" }, cmd_show, "--thresholds", 2, { "--thresholds needs --format=csv or json; tables use colors\n" } },
 	{ { "rows=9" }, cmd_show, "--show=irq --per-cgroup", 0, { ": no cgroup was recorded; pmrep list instances shows what was\n" } },
 	{ { "rows=9" }, cmd_show, "--show=irq --per-package --quiet --since=90", 0, { ": nothing to show: " } },
 	{ { "rows=3" }, cmd_show, "--show=irq -S --format=csv @ @", 0, { "8000,1/s,ok,1\ncaptured_" } },
