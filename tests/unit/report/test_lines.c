@@ -177,8 +177,6 @@ static const struct {
 	    "data-metric=\"bench.level\">bench.level</button></h3><p class=big><b>10.50</b> <span class=unit>Cel</span></p>",
 	    /* From the top to the bottom of 28 without 2 at each. */
 	    " 2.0V26.0\"/></svg><p class=range>10.00 to 20.00</p>",
-	    /* Half of the 20 s. */
-	    "<rect class=marker x=500.0 width=3.0 height=20><title>marker: go</title></rect>",
 	    "data-from=10.000000 data-to=10.000000>+10.000 s</button></td><td>marker: go</td></tr>\n",
 	    "</svg></td><td class=n>8000</td><td class=n>8000</td><td class=n>8000</td><td class=n>4000</td><td class=n>4000</td>"
 	    "<td class=n>4000</td><td class=n>4000</td><td class=n>4000</td><td class=n>4000</td></tr>\n",
