@@ -389,8 +389,8 @@ struct child {
 	bool started, ended;
 };
 
-/* Before any thread is started: signals that pmrec does not leave to the kernel, which would end the process silently.
- * They are blocked in every thread; the control thread reads them. A descriptor or -errno. */
+/* Before any thread is started: signals that pmrec does not leave to the kernel, which would end the process without
+ * a word. They are blocked in every thread; the control thread reads them. A descriptor or -errno. */
 static int signals_open(const struct joined *j)
 {
 	static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1, SIGUSR2 };

@@ -1,4 +1,4 @@
-/* pmrec report and --report: finds the pmrep that belongs to this pmrec, and runs it, also while a recording is made. */
+/* pmrec report and --report: finds the pmrep that belongs to this pmrec and runs it, also during a recording. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>

@@ -392,44 +392,26 @@ int topology_refresh(struct plan *p)
 	return err;
 }
 
-/* The number of the place. */
 static uint32_t place_number(const struct pm_cpu *c, enum pm_kind kind)
 {
-	switch (kind) {
-	case PM_PACKAGE:
-		return c->package;
-	case PM_DIE:
-		return c->die;
-	case PM_CLUSTER:
-		return c->cluster;
-	case PM_CACHE:
-		return c->cache[PM_CACHE_L3];
-	case PM_NODE:
-		return c->node;
-	case PM_CORE:
-		return c->core;
-	case PM_CPU:
-		return c->cpu;
-	default:
-		return PM_NONE;
-	}
+	return kind == PM_PACKAGE ? c->package :
+	       kind == PM_DIE     ? c->die :
+	       kind == PM_CLUSTER ? c->cluster :
+	       kind == PM_CACHE   ? c->cache[PM_CACHE_L3] :
+	       kind == PM_NODE    ? c->node :
+	       kind == PM_CORE    ? c->core :
+	       kind == PM_CPU     ? c->cpu :
+				    PM_NONE;
 }
 
+/* Dies are numbered in each package, clusters in each die. Some machines number cores within the cluster, others
+ * within the die. */
 bool topology_same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_kind kind)
 {
-	if (place_number(a, kind) != place_number(b, kind))
-		return false;
-	switch (kind) {
-	case PM_CORE:
-		/* Some machines number cores within the cluster, others within the die. */
-		return a->package == b->package && a->die == b->die && a->cluster == b->cluster;
-	case PM_CLUSTER:
-		return a->package == b->package && a->die == b->die;
-	case PM_DIE:
-		return a->package == b->package;
-	default:
-		return true;
-	}
+	const bool core = kind == PM_CORE, cluster = core || kind == PM_CLUSTER, die = cluster || kind == PM_DIE;
+
+	return place_number(a, kind) == place_number(b, kind) && (!die || a->package == b->package) &&
+	       (!cluster || a->die == b->die) && (!core || a->cluster == b->cluster);
 }
 
 /* The first CPU of its place, online or not. */

@@ -64,45 +64,11 @@ static bool learn_keys(struct textsource *t, struct plan *p)
 #define COLUMN_LAST_OPTIONAL 6
 #define SCHEDSTAT_COLUMNS    9
 
-/* Adds the CPUs before `end` that are not known yet: offline ones may come online. */
-static void learn_cpus(struct textsource *t, uint32_t *next, uint32_t end)
-{
-	char label[16];
-
-	for (; *next < end; ++*next) {
-		int len = snprintf(label, sizeof(label), "cpu%u", t->cpu[*next]);
-
-		textfile_add(&t->file, label, (size_t)len, *next);
-	}
-}
-
-/* `single`: the n_single rows of the catalog for lines that are not about a CPU. */
-static void learn_lines(struct textsource *t, const struct catalog_counter *single)
-{
-	struct textcursor c = textfile_begin(&t->file);
-	uint32_t next = 0, cpu, index;
-
-	while (textcursor_line(&c)) {
-		uint32_t tag = TEXTFILE_IGNORED;
-
-		if (textcursor_cpu(&c, &cpu)) {
-			index = textsource_index(t, cpu);
-			if (index != UINT32_MAX)
-				learn_cpus(t, &next, index + 1);
-			continue;
-		}
-		for (uint32_t k = 0; k < t->n_single; k++)
-			if (strlen(single[k].key) == c.label_len && !memcmp(single[k].key, c.label, c.label_len))
-				tag = TEXTFILE_SINGLE + k;
-		textfile_add(&t->file, c.label, c.label_len, tag);
-	}
-	learn_cpus(t, &next, t->n_cpus);
-}
-
 /* Lines of CPUs have so many columns, of which the rows of the catalog name some. */
 static void expect_cpus(struct textsource *t, const struct plan *p, uint32_t n_columns, uint32_t n_ids)
 {
 	textsource_cpus(t, p, n_columns);
+	t->by_cpu = true;
 	t->step = 1;
 	t->n_ids = n_ids;
 	t->id = memory_new(n_ids, sizeof(*t->id));
@@ -125,12 +91,12 @@ static bool learn_stat(struct textsource *t, struct plan *p)
 		n_cpu_rows++;
 	expect_cpus(t, p, n_cpu_rows, n_cpu_rows);
 	t->n_single = (uint32_t)n - n_cpu_rows;
-	for (uint32_t k = 0; k < n; k++)
-		if (k >= n_cpu_rows)
-			textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k - n_cpu_rows);
-		else
-			expect_column(t, p, &row[k], k, k);
-	learn_lines(t, row + n_cpu_rows);
+	for (uint32_t k = 0; k < n_cpu_rows; k++)
+		expect_column(t, p, &row[k], k, k);
+	for (uint32_t k = n_cpu_rows; k < n; k++) {
+		textsource_cell(t, plan_counter(p, &row[k]), p->system_instance, k - n_cpu_rows);
+		textfile_add(&t->file, row[k].key, strlen(row[k].key), TEXTFILE_SINGLE + k - n_cpu_rows);
+	}
 	return true;
 }
 
@@ -155,7 +121,6 @@ static bool learn_schedstat(struct textsource *t, struct plan *p)
 	for (uint32_t k = 0; k < n; k++)
 		if (!parse_u64(row[k].key, &column) && (column > COLUMN_LAST_OPTIONAL || on))
 			expect_column(t, p, &row[k], k, column - 1);
-	learn_lines(t, NULL);
 	return true;
 }
 

@@ -283,10 +283,22 @@ static void take_row(struct textsource *t, struct textcursor *c, uint32_t row)
 	t->rows++;
 }
 
+/* CPU number of a label like "cpu12"; false for other labels. */
+static bool textcursor_cpu(const struct textcursor *c, uint32_t *cpu)
+{
+	uint64_t v;
+
+	if (c->label_len < 4 || c->label_len > 8 || strncasecmp(c->label, "cpu", 3) ||
+	    text_digits(c->label + 3, &v) != c->label + c->label_len)
+		return false;
+	*cpu = (uint32_t)v;
+	return true;
+}
+
 int textsource_refresh(struct textsource *t)
 {
 	struct textcursor c;
-	uint32_t tag;
+	uint32_t tag, cpu;
 	int err = textfile_read(&t->file);
 
 	/* On a live kernel there are always lines, but not always members. */
@@ -302,6 +314,8 @@ int textsource_refresh(struct textsource *t)
 		t->status[i] = i < t->n_single ? t->absent_single : t->absent_row;
 	t->rows = 0;
 	while (textfile_next(&t->file, &c, &tag)) {
+		if (t->by_cpu && textcursor_cpu(&c, &cpu))
+			tag = textsource_index(t, cpu);
 		if (tag < TEXTFILE_SINGLE)
 			take_row(t, &c, tag);
 		else if (tag < TEXTFILE_IDLE)
@@ -453,17 +467,6 @@ uint32_t textsource_index(const struct textsource *t, uint32_t cpu)
 	size_t at = ARRAY_PLACE(t->n_cpus, i, t->cpu[i] < cpu);
 
 	return at < t->n_cpus && t->cpu[at] == cpu ? (uint32_t)at : UINT32_MAX;
-}
-
-bool textcursor_cpu(const struct textcursor *c, uint32_t *cpu)
-{
-	uint64_t v;
-
-	if (c->label_len < 4 || c->label_len > 8 || strncasecmp(c->label, "cpu", 3) ||
-	    text_digits(c->label + 3, &v) != c->label + c->label_len)
-		return false;
-	*cpu = (uint32_t)v;
-	return true;
 }
 
 /* The columns of a head line that differs from the previous one. */

@@ -130,6 +130,7 @@ struct textsource {
 	bool has_reader;   /* there is a first unit, which refreshes for all */
 	/* Of texts about CPUs: each counter has a slot for each CPU that is there or may be added, online or not. */
 	bool headed;   /* the first line is a head ("CPU0 CPU1 ..."), from which column[] is made */
+	bool by_cpu;   /* the line "cpu5 ..." is the row of that CPU */
 	uint32_t *cpu; /* owned: CPU numbers, ascending */
 	bool *planned; /* owned: the CPU has cells */
 	uint32_t *id;  /* owned: counter ids; 0: not recorded */
@@ -157,8 +158,6 @@ void textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_n
 void textsource_cpus(struct textsource *t, const struct plan *p, uint32_t n_columns);
 /* Index of a CPU number in cpu[]; UINT32_MAX if it is not known. */
 uint32_t textsource_index(const struct textsource *t, uint32_t cpu);
-/* CPU number of a label like "cpu12"; false for other labels. */
-bool textcursor_cpu(const struct textcursor *c, uint32_t *cpu);
 /* Sets the cursor before what was read last, and takes its head, which column[] follows. 0, or -EINVAL for another
  * line. Allocates nothing. */
 int textsource_begin(struct textsource *t, struct textcursor *c);
