@@ -61,24 +61,6 @@ static void name_output(const struct redact_job *j, struct buf *path)
 	memory_whole(path);
 }
 
-static void tell_count(struct buf *line, uint64_t n, const char *thing, const char *done)
-{
-	if (n)
-		buf_printf(line, ", %llu %s%s %s", (unsigned long long)n, thing, plural(n), done);
-}
-
-static void tell(const char *path, const struct rewrite_result *result, struct redact_counts n)
-{
-	SCOPED(buf_release) struct buf line = BUF_INIT;
-
-	buf_printf(&line, "%s: %llu snapshot%s", path, (unsigned long long)result->snapshots_out,
-		   plural(result->snapshots_out));
-	tell_count(&line, n.dropped, "field", "dropped");
-	tell_count(&line, n.pseudonyms, "name", "replaced");
-	tell_count(&line, n.scrubbed, "text", "cleaned");
-	cmd_complain(spec.name, "%s", buf_str(&line));
-}
-
 static int redact_one(struct redact_job *j, const char *file, struct error *e)
 {
 	struct rewrite_rules rules = { .history = "redacted" };
@@ -102,7 +84,8 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 		err = redact_save(j->redact, e);
 	err = outfile_end(&out, err, e);
 	if (!err) {
-		tell(buf_str(&path), &result, redact_counts(j->redact));
+		cmd_complain(spec.name, "%s: %llu snapshot%s", buf_str(&path),
+			     (unsigned long long)result.snapshots_out, plural(result.snapshots_out));
 		j->damaged |= cmd_copied(spec.name, file, &result) != EXIT_GOOD;
 	}
 	return err;

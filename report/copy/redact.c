@@ -339,7 +339,6 @@ struct redact {
 	struct names events; /* names of events that PMUs of the recording describe, and of the PMUs */
 	struct names vendor; /* metrics and groups of metrics that no user has made, in lower case */
 	struct redact_map map;
-	struct redact_counts counts;
 	char *keep; /* owned: names of fields and classes that stay, with a blank between */
 	struct redact_boot {
 		char *name; /* owned */
@@ -415,11 +414,6 @@ int redact_save(struct redact *r, struct error *e)
 	return r->options.map ? map_save(&r->map, r->options.map, e) : 0;
 }
 
-struct redact_counts redact_counts(const struct redact *r)
-{
-	return r->counts;
-}
-
 /* Whether a field stays, by its class or because it was named. */
 static bool keeps(const struct redact *r, uint32_t key, const char *name)
 {
@@ -446,7 +440,6 @@ static const char *pseudonym(struct redact *r, const char *kind, const char *fro
 	do
 		snprintf(fresh, sizeof(fresh), "%s-%08" PRIx32, kind, (uint32_t)random_u64());
 	while (names_get(&r->map.taken, fresh, &any));
-	r->counts.pseudonyms++;
 	return map_add(&r->map, key, fresh);
 }
 
@@ -665,32 +658,21 @@ enum text_use {
 	TEXT_METRICS,
 };
 
-static void scrub(struct redact *r, char **text, size_t *len, enum text_use use)
+static void scrub(const struct redact *r, char **text, size_t *len, enum text_use use)
 {
-	bool changed = secrets_scrub(&r->secrets, text, len, use == TEXT_FORMULA);
-
+	secrets_scrub(&r->secrets, text, len, use == TEXT_FORMULA);
 	if (use == TEXT_TECHNICAL && names_path(*text)) {
 		replace(text, "redacted");
 		*len = strlen(*text);
-		changed = true;
 	}
-	r->counts.scrubbed += changed;
 }
 
-static void clean(struct redact *r, char **text)
+static void clean(const struct redact *r, char **text)
 {
-	size_t len;
+	size_t len = *text ? strlen(*text) : 0;
 
-	if (!*text || !**text)
-		return;
-	len = strlen(*text);
-	scrub(r, text, &len, TEXT_TECHNICAL);
-}
-
-static void hide(struct redact *r, char **text, const char *instead)
-{
-	r->counts.scrubbed++;
-	replace(text, instead);
+	if (len)
+		scrub(r, text, &len, TEXT_TECHNICAL);
 }
 
 static enum text_use use_of_item(enum text_use array, uint32_t i)
@@ -735,12 +717,6 @@ static bool same_kind(enum pm_value_kind want, enum pm_value_kind have)
 	bool number = want == PM_VALUE_U64 || want == PM_VALUE_S64;
 
 	return want == have || (number && (have == PM_VALUE_U64 || have == PM_VALUE_S64));
-}
-
-static void drop(struct redact *r, struct pm_map *m, uint32_t key)
-{
-	pm_map_remove(m, key);
-	r->counts.dropped++;
 }
 
 /* Replaces a text of a map by a pseudonym. */
@@ -807,7 +783,6 @@ static enum rewrite_fate clean_remark(struct redact *r, struct pm_value *v)
 			continue;
 		text = argument->kind == PM_VALUE_TEXT ? clean_argument(r, class, argument->str.data) :
 							 memory_text("redacted");
-		r->counts.scrubbed += argument->kind != PM_VALUE_TEXT || strcmp(text, argument->str.data) != 0;
 		pm_value_release(argument);
 		*argument = pm_text(text);
 		memory_checked(argument->str.data);
@@ -868,14 +843,11 @@ static enum rewrite_fate clean_files(struct redact *r, struct pm_value *v)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < v->array.n; i++) {
-		if (is_technical_file(&v->array.item[i])) {
+	for (uint32_t i = 0; i < v->array.n; i++)
+		if (is_technical_file(&v->array.item[i]))
 			v->array.item[n++] = v->array.item[i];
-			continue;
-		}
-		pm_value_release(&v->array.item[i]);
-		r->counts.dropped++;
-	}
+		else
+			pm_value_release(&v->array.item[i]);
 	v->array.n = n;
 	return clean_value(r, v, TEXT_TECHNICAL);
 }
@@ -940,7 +912,7 @@ static void clean_map(struct redact *r, struct pm_map *m, const struct pm_key_ro
 					       clean_value(r, &f->value, f->key < 100 ? TEXT_TECHNICAL : TEXT_FREE);
 		}
 		if (fate == REWRITE_DROP)
-			drop(r, m, f->key);
+			pm_map_remove(m, f->key);
 	}
 }
 
@@ -1230,7 +1202,6 @@ static void forget(struct redact *r)
 	r->boot = NULL;
 	r->n_boots = r->next = 0;
 	r->seen = (struct redact_seen){ 0 };
-	r->counts = (struct redact_counts){ 0 };
 	r->host[0] = '\0';
 	r->wall_ns = 0;
 }
@@ -1310,7 +1281,7 @@ static void rename_counter(struct redact *r, struct pm_counter *c, const char *k
 static void on_source(void *ctx, char **source)
 {
 	if (!is_source(*source))
-		hide(ctx, source, "redacted");
+		replace(source, "redacted");
 }
 
 static enum rewrite_fate on_counter(void *ctx, struct pm_counter *c)
@@ -1336,7 +1307,7 @@ static enum rewrite_fate on_counter(void *ctx, struct pm_counter *c)
 	if (!among("1 s ms us ns J mJ uJ W V A Cel K Hz kHz MHz GHz By KiBy MiBy GiBy By/s KiBy/s MiBy/s GiBy/s bit "
 		   "%",
 		   c->unit))
-		hide(r, &c->unit, "1");
+		replace(&c->unit, "1");
 	/* Only a decimal number is a scale. */
 	if (c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
 		replace(&c->scale.text, "1");
@@ -1399,10 +1370,8 @@ static enum rewrite_fate on_config(void *ctx, struct pm_config *c)
 	struct redact *r = ctx;
 
 	if (!is_known_config(c->name) || !keeps(r, (uint32_t)c->privacy * 100 + 50, NULL) ||
-	    (r->options.shift_time && is_clock_config(c->name))) {
-		r->counts.dropped++;
+	    (r->options.shift_time && is_clock_config(c->name)))
 		return REWRITE_DROP;
-	}
 	clean(r, &c->name);
 	return clean_value(r, &c->value, c->privacy == PM_PRIVACY_TECHNICAL ? TEXT_TECHNICAL : TEXT_FREE);
 }
@@ -1411,13 +1380,9 @@ static enum rewrite_fate on_config(void *ctx, struct pm_config *c)
 
 static enum rewrite_fate on_event(void *ctx, struct pm_event *e)
 {
-	struct redact *r = ctx;
-
-	if (!pm_event_name(e->type)) {
-		r->counts.dropped++;
+	if (!pm_event_name(e->type))
 		return REWRITE_DROP;
-	}
-	clean_map(r, &e->attrs, pm_event_keys);
+	clean_map(ctx, &e->attrs, pm_event_keys);
 	return REWRITE_KEEP;
 }
 

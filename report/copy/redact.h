@@ -36,13 +36,5 @@ void redact_file_name(const struct redact *r, struct buf *name);
 /* Writes the map, if there is one, readable by its owner only. */
 int redact_save(struct redact *r, struct error *e);
 
-struct redact_counts {
-	uint64_t dropped;    /* fields that were left out */
-	uint64_t pseudonyms; /* names that were replaced, each counted once */
-	uint64_t scrubbed;   /* texts from which something was removed */
-};
-/* Of the recording of redact_look(), up to here. */
-struct redact_counts redact_counts(const struct redact *r);
-
 /* Whether a text is a pseudonym that redact_... could have made: "host-0123abcd". */
 bool redact_is_pseudonym(const char *text);

@@ -402,9 +402,7 @@ static void pseudonyms_are_told(void **state)
 	builder_finish(&b);
 	assert_int_equal(redact_new(&redact, &(struct redact_options){ 0 }, &(struct error){ 0 }), 0);
 	redact_bytes(redact, &b.file, &once);
-	assert_true(redact_counts(redact).pseudonyms > 0);
 	redact_bytes(redact, &once, &twice);
-	assert_int_equal(redact_counts(redact).pseudonyms, 0);
 	redact_free(redact);
 	r[0] = open_bytes(&once);
 	r[1] = open_bytes(&twice);
