@@ -55,8 +55,7 @@ struct rewrite_maps {
 struct rewrite_slot {
 	struct pm_chunk_group g; /* owned, with v and status, room for `room` rows */
 	size_t size;             /* allocated values */
-	uint32_t columns;
-	bool missing; /* a status is not 0; else `status` holds anything */
+	bool missing;            /* a status is not 0 */
 };
 
 /* Snapshots waiting to be a chunk. */
@@ -221,7 +220,6 @@ static void slot_begin(struct rewrite_rows *r, const struct rewrite_group *to)
 	}
 	s->g.group = to->id;
 	s->g.stride = r->room;
-	s->columns = to->n_columns;
 	s->missing = false;
 	r->n_slots++;
 }
@@ -283,18 +281,13 @@ static bool is_skipped(const struct pick *p, uint32_t i)
 /* Notes why values are missing; `why` NULL: none is. */
 static void put_status(struct rewrite_slot *s, uint32_t column, uint32_t at, uint32_t n, const uint16_t *why)
 {
-	uint16_t any = 0, *status = s->g.status + column * s->g.stride + at;
+	uint16_t *status = s->g.status + column * s->g.stride + at;
 
-	for (uint32_t i = 0; why && i < n; i++)
-		any |= why[i];
-	if (any && !s->missing) {
-		memset(s->g.status, 0, (size_t)s->columns * s->g.stride * sizeof(*s->g.status));
-		s->missing = true;
+	memset(status, 0, n * sizeof(*status));
+	for (uint32_t i = 0; why && i < n; i++) {
+		status[i] = why[i];
+		s->missing |= why[i] != 0;
 	}
-	if (s->missing && why)
-		memcpy(status, why, n * sizeof(*why));
-	else if (s->missing)
-		memset(status, 0, n * sizeof(*status));
 }
 
 static int put_group(struct rewrite *w, const struct pm_model *in, const struct pm_chunk_group *from,
@@ -315,8 +308,7 @@ static int put_group(struct rewrite *w, const struct pm_model *in, const struct 
 		if (!column->counter && !p->skip) {
 			for (uint32_t i = 0; i < p->n; i++)
 				v[i] = from->v[first + i] + add;
-			if (status || slot->missing)
-				put_status(slot, k, rows, p->n, status);
+			put_status(slot, k, rows, p->n, status);
 			continue;
 		}
 		for (uint32_t i = 0; i < p->n && !err; at += !is_skipped(p, i), i++) {
@@ -997,23 +989,15 @@ static int take_chunk(struct rewrite *w, const struct pm_model *in, const struct
 
 /* ---- events ---- */
 
-/* Whether the event describes a state that lasts. */
+/* A bit for each type of event that begins or ends a state. */
+#define LASTING \
+	(1u << PM_EVENT_CPU_ONLINE | 1u << PM_EVENT_CPU_OFFLINE | 1u << PM_EVENT_ENABLE | 1u << PM_EVENT_DISABLE | \
+	 1u << PM_EVENT_CHILD_START | 1u << PM_EVENT_CHILD_EXIT | 1u << PM_EVENT_FAILED | 1u << PM_EVENT_RUN_START | \
+	 1u << PM_EVENT_RUN_END)
+
 static bool event_lasts(enum pm_event_type type)
 {
-	switch (type) {
-	case PM_EVENT_CPU_ONLINE:
-	case PM_EVENT_CPU_OFFLINE:
-	case PM_EVENT_ENABLE:
-	case PM_EVENT_DISABLE:
-	case PM_EVENT_CHILD_START:
-	case PM_EVENT_CHILD_EXIT:
-	case PM_EVENT_FAILED:
-	case PM_EVENT_RUN_START:
-	case PM_EVENT_RUN_END:
-		return true;
-	default:
-		return false;
-	}
+	return type < 32 && LASTING >> type & 1;
 }
 
 /* Replaces the input's ids by the output's. False: the event is about something that is not copied. */

@@ -21,16 +21,6 @@
 
 #define ZONE_ENERGY "powercap.energy."
 
-static bool flag(const struct cpu_facts *f, enum cpu_flag flag)
-{
-	return f->id.known && (f->id.known->features->flags & flag);
-}
-
-static unsigned field(uint64_t v, unsigned hi, unsigned lo)
-{
-	return (unsigned)(v >> lo & ((UINT64_C(1) << (hi - lo + 1)) - 1));
-}
-
 static void find_bclk(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
 {
 	static const double slv[] = { 83.3, 100, 133.3, 116.7, 80 };
@@ -39,8 +29,9 @@ static void find_bclk(const struct pm_model *m, uint32_t package, struct cpu_fac
 	if (f->id.known && f->id.known->features->bclk_mhz > 0)
 		f->bclk_mhz = f->id.known->features->bclk_mhz;
 	else if (f->id.known && f->id.known->features->limits == LIMITS_SLV)
-		f->bclk_mhz =
-			cpu_register_at(m, package, "fsb_freq", &v) && field(v, 3, 0) < 5 ? slv[field(v, 3, 0)] : 0;
+		f->bclk_mhz = cpu_register_at(m, package, "fsb_freq", &v) && cpu_bits(v, 3, 0) < 5 ?
+				      slv[cpu_bits(v, 3, 0)] :
+				      0;
 	else if (f->id.vendor == CPU_INTEL)
 		/* Every Intel processor since Sandy Bridge except some Atoms. */
 		f->bclk_mhz = 100;
@@ -66,24 +57,24 @@ static void find_clocks(const struct pm_model *m, uint32_t package, struct cpu_f
 	}
 	if (f->id.vendor == CPU_INTEL && cpu_leaf(m, 0x16, 0, PM_NONE, reg))
 		f->base_hz = (reg[0] & 0xffff) * 1e6;
-	if (flag(f, CPU_ATOM_RATIOS)) {
+	if (cpu_has(f, CPU_ATOM_RATIOS)) {
 		if (cpu_register_at(m, package, "atom_core_ratios", &v) && f->bclk_mhz > 0) {
-			f->max_efficiency_hz = field(v, 13, 8) * f->bclk_mhz * 1e6;
-			f->base_hz = field(v, 21, 16) * f->bclk_mhz * 1e6;
+			f->max_efficiency_hz = cpu_bits(v, 13, 8) * f->bclk_mhz * 1e6;
+			f->base_hz = cpu_bits(v, 21, 16) * f->bclk_mhz * 1e6;
 		}
 	} else if (cpu_register_at(m, package, "platform_info", &v) && f->bclk_mhz > 0) {
-		f->max_efficiency_hz = field(v, 47, 40) * f->bclk_mhz * 1e6;
-		if (field(v, 15, 8))
-			f->base_hz = field(v, 15, 8) * f->bclk_mhz * 1e6;
+		f->max_efficiency_hz = cpu_bits(v, 47, 40) * f->bclk_mhz * 1e6;
+		if (cpu_bits(v, 15, 8))
+			f->base_hz = cpu_bits(v, 15, 8) * f->bclk_mhz * 1e6;
 	}
 	if (!strcmp(pm_map_text(&m->header, PM_HEADER_CLOCK_COUNTER, "tsc"), "tsc") &&
 	    cpu_counter_hz(m, f->tsc_hz) > 0)
 		f->tsc_hz = cpu_counter_hz(m, f->tsc_hz);
-	f->tsc_tweak = flag(f, CPU_TSC_TWEAK) && f->base_hz > 0 && f->tsc_hz > 0 ? f->base_hz / f->tsc_hz : 1;
+	f->tsc_tweak = cpu_has(f, CPU_TSC_TWEAK) && f->base_hz > 0 && f->tsc_hz > 0 ? f->base_hz / f->tsc_hz : 1;
 	/* They differ by more than rounding: then they are about different clocks. */
 	if (fabs(f->tsc_tweak - 1) > 0.05)
 		f->tsc_tweak = 1;
-	f->perf_factor = flag(f, CPU_PERF_X1024) ? 1024 : 1;
+	f->perf_factor = cpu_has(f, CPU_PERF_X1024) ? 1024 : 1;
 }
 
 /* Models of AMD whose energy registers have 64 bits. AMD's driver amd_energy for hwmon tells them from those of 32
@@ -103,19 +94,19 @@ static void find_units(const struct pm_model *m, uint32_t package, struct cpu_fa
 	bool micro;
 
 	if (cpu_register_at(m, package, "amd_power_unit", &v) && f->id.vendor == CPU_AMD)
-		f->amd_unit = ldexp(1, -(int)field(v, 12, 8));
+		f->amd_unit = ldexp(1, -(int)cpu_bits(v, 12, 8));
 	for (size_t i = 0; i < sizeof(amd_wide) / sizeof(amd_wide[0]) && f->id.vendor == CPU_AMD; i++)
 		if (f->id.family == amd_wide[i].family && f->id.model >= amd_wide[i].first &&
 		    f->id.model <= amd_wide[i].last)
 			f->amd_bits = 64;
 	if (!cpu_register_at(m, package, "rapl_power_unit", &v) || f->id.vendor == CPU_AMD)
 		return;
-	micro = flag(f, CPU_RAPL_MICRO);
-	f->power_unit = micro ? ldexp(1e-3, (int)field(v, 3, 0)) : ldexp(1, -(int)field(v, 3, 0));
-	f->energy_unit = micro ? ldexp(1e-6, (int)field(v, 12, 8)) : ldexp(1, -(int)field(v, 12, 8));
-	f->time_unit = ldexp(1, -(int)(field(v, 19, 16) || micro ? field(v, 19, 16) : 10));
-	f->dram_unit = flag(f, CPU_FIXED_DRAM) ? DRAM_JOULES : f->energy_unit;
-	f->psys_unit = flag(f, CPU_FIXED_PSYS) ? 1 : f->energy_unit;
+	micro = cpu_has(f, CPU_RAPL_MICRO);
+	f->power_unit = micro ? ldexp(1e-3, (int)cpu_bits(v, 3, 0)) : ldexp(1, -(int)cpu_bits(v, 3, 0));
+	f->energy_unit = micro ? ldexp(1e-6, (int)cpu_bits(v, 12, 8)) : ldexp(1, -(int)cpu_bits(v, 12, 8));
+	f->time_unit = ldexp(1, -(int)(cpu_bits(v, 19, 16) || micro ? cpu_bits(v, 19, 16) : 10));
+	f->dram_unit = cpu_has(f, CPU_FIXED_DRAM) ? DRAM_JOULES : f->energy_unit;
+	f->psys_unit = cpu_has(f, CPU_FIXED_PSYS) ? 1 : f->energy_unit;
 }
 
 /* What the kernel's power zones whose names begin with `kind` say. */
@@ -162,8 +153,8 @@ static void find_most(const struct pm_model *m, bool registers, uint64_t info, s
 	double rated = z.rated_uw / 1e6, most = z.most_uw / 1e6;
 
 	if (registers) {
-		rated = field(info, 14, 0) * f->power_unit > rated ? field(info, 14, 0) * f->power_unit : rated;
-		most = field(info, 46, 32) * f->power_unit > most ? field(info, 46, 32) * f->power_unit : most;
+		rated = cpu_bits(info, 14, 0) * f->power_unit > rated ? cpu_bits(info, 14, 0) * f->power_unit : rated;
+		most = cpu_bits(info, 46, 32) * f->power_unit > most ? cpu_bits(info, 46, 32) * f->power_unit : most;
 	}
 	if (!(rated > 0) && f->id.known && f->id.vendor == CPU_INTEL)
 		rated = f->id.known->features->default_watts;
@@ -178,13 +169,13 @@ static void find_limits(const struct pm_model *m, uint32_t package, struct cpu_f
 	uint64_t v;
 
 	if (cpu_register_at(m, package, "temperature_target", &v))
-		f->tj_max = field(v, 23, 16);
+		f->tj_max = cpu_bits(v, 23, 16);
 	/* The user knew better. */
 	told = pm_model_config(m, "tcc_celsius", PM_NONE);
 	if (told && told->value.kind == PM_VALUE_U64)
 		f->tj_max = (double)told->value.u64;
-	if (cpu_register_at(m, package, "pkg_power_info", &v) && field(v, 14, 0) && f->power_unit > 0) {
-		f->tdp_watts = field(v, 14, 0) * f->power_unit;
+	if (cpu_register_at(m, package, "pkg_power_info", &v) && cpu_bits(v, 14, 0) && f->power_unit > 0) {
+		f->tdp_watts = cpu_bits(v, 14, 0) * f->power_unit;
 		f->tdp_recorded = true;
 	} else if (f->id.known && f->id.known->features->default_watts > 0) {
 		f->tdp_watts = f->id.known->features->default_watts;

@@ -29,6 +29,17 @@ struct cpu_facts {
 	double most_watts; /* that a package can draw; NUMBERS.md, section 3 */
 	uint8_t amd_bits;  /* width of AMD's energy registers, by model */
 };
+static inline bool cpu_has(const struct cpu_facts *f, enum cpu_flag flag)
+{
+	return f->id.known && (f->id.known->features->flags & flag);
+}
+
+/* A field of a register. */
+static inline unsigned cpu_bits(uint64_t v, unsigned hi, unsigned lo)
+{
+	return (unsigned)(v >> lo & ((UINT64_C(1) << (hi - lo + 1)) - 1));
+}
+
 /* By the registers of one package, for machines whose packages differ; PM_NONE: of any. */
 void cpu_facts_find(const struct pm_model *m, uint32_t package, struct cpu_facts *f);
 

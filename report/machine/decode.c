@@ -110,24 +110,14 @@ struct reg_row {
 		__VA_ARGS__, END \
 	}
 
-static unsigned bits(uint64_t v, unsigned hi, unsigned lo)
-{
-	return (unsigned)(v >> lo & ((UINT64_C(1) << (hi - lo + 1)) - 1));
-}
-
 /* ---- what is more than a field ---- */
-
-static bool has(const struct cpu_facts *f, enum cpu_flag flag)
-{
-	return f->id.known && (f->id.known->features->flags & flag);
-}
 
 /* A number in each byte: of so many active cores, or of a group of cores. */
 static void each_byte(struct decoded *d, uint64_t value, bool groups, unsigned first, unsigned n, double one,
 		      const char *unit)
 {
 	for (unsigned i = 0; i < n; i++) {
-		unsigned v = bits(value, 8 * i + 7, 8 * i), k = first + i;
+		unsigned v = cpu_bits(value, 8 * i + 7, 8 * i), k = first + i;
 		char name[16];
 
 		snprintf(name, sizeof(name), groups ? "group %u" : k > 1 ? "%u cores" : "%u core", k);
@@ -149,17 +139,17 @@ static void turbo_first(const struct cpu_facts *f, uint64_t value, struct decode
 {
 	/* The first group's ratio, then for each following group by how much it is slower and how many cores it
 	 * adds. */
-	unsigned ratio = bits(value, 15, 8), cores = bits(value, 7, 1);
+	unsigned ratio = cpu_bits(value, 15, 8), cores = cpu_bits(value, 7, 1);
 	char name[16];
 
-	if (!has(f, CPU_KNL_TURBO)) {
-		turbo(f, value, d, has(f, CPU_TRL_COUNTS), 1, 8);
+	if (!cpu_has(f, CPU_KNL_TURBO)) {
+		turbo(f, value, d, cpu_has(f, CPU_TRL_COUNTS), 1, 8);
 		return;
 	}
 	for (unsigned i = 0; i < 7; i++) {
 		if (i) {
-			ratio -= bits(value, 8 * i + 15, 8 * i + 13);
-			cores += bits(value, 8 * i + 12, 8 * i + 8);
+			ratio -= cpu_bits(value, 8 * i + 15, 8 * i + 13);
+			cores += cpu_bits(value, 8 * i + 12, 8 * i + 8);
 		}
 		snprintf(name, sizeof(name), "group %u", i + 1);
 		decode_put(d, name, "up to %u cores %g MHz", cores, ratio * f->bclk_mhz);
@@ -168,7 +158,7 @@ static void turbo_first(const struct cpu_facts *f, uint64_t value, struct decode
 
 static void turbo_second(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
-	if (has(f, CPU_TRL_COUNTS))
+	if (cpu_has(f, CPU_TRL_COUNTS))
 		each_byte(d, value, true, 1, 8, 1, "cores at most");
 	else
 		turbo(f, value, d, false, 9, 8);
@@ -184,17 +174,17 @@ static void turbo_atom(const struct cpu_facts *f, uint64_t value, struct decoded
 	/* Six bits each, and also what is 0. */
 	for (unsigned i = 0; i < 4; i++)
 		decode_add(d, (const char *const[]){ "1 core", "2 cores", "3 cores", "4 cores" }[i],
-			   bits(value, 8 * i + 5, 8 * i) * f->bclk_mhz, "MHz");
+			   cpu_bits(value, 8 * i + 5, 8 * i) * f->bclk_mhz, "MHz");
 }
 
 static void latency(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
 	static const double unit_ns[] = { 1, 32, 1024, 32768, 1048576, 33554432 };
-	unsigned unit = bits(value, 12, 10);
+	unsigned unit = cpu_bits(value, 12, 10);
 
-	decode_state(d, "valid", bits(value, 15, 15));
+	decode_state(d, "valid", cpu_bits(value, 15, 15));
 	if (unit < 6)
-		decode_add(d, "latency", bits(value, 9, 0) * unit_ns[unit], "ns");
+		decode_add(d, "latency", cpu_bits(value, 9, 0) * unit_ns[unit], "ns");
 	else
 		decode_word(d, "latency", "in an unknown unit");
 }
@@ -221,7 +211,7 @@ static void decode_reasons(uint64_t value, const char *const *name, struct decod
 {
 	for (unsigned half = 0; half < 2; half++)
 		for (unsigned i = 0; i < 16; i++)
-			if (name[i] && bits(value, i + 16 * half, i + 16 * half))
+			if (name[i] && cpu_bits(value, i + 16 * half, i + 16 * half))
 				decode_word(d, half ? "logged" : "active", name[i]);
 	if (!d->text.len)
 		decode_word(d, "active", "nothing");
@@ -246,8 +236,8 @@ static void offset(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 	unsigned n = f->id.known ? f->id.known->features->tcc_bits : 0;
 
 	if (n)
-		decode_add(d, "offset", bits(value, 24 + n - 1, 24), "C");
-	else if (!f->id.known && f->id.vendor == CPU_INTEL && bits(value, 29, 24))
+		decode_add(d, "offset", cpu_bits(value, 24 + n - 1, 24), "C");
+	else if (!f->id.known && f->id.vendor == CPU_INTEL && cpu_bits(value, 29, 24))
 		decode_word(d, "offset", "depends on the model, which is not known");
 }
 
