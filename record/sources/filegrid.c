@@ -236,25 +236,20 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 	return 0;
 }
 
-/* Ids in the order of their first occurrence. */
+/* Ids in the order of their first occurrence, and the place of each there, from 1. */
 struct ids {
-	uint32_t *id;
-	uint32_t n, last, top; /* the greatest */
+	uint32_t *id, *place;
+	uint32_t n, n_place;
 };
 
 static uint32_t ids_index(struct ids *s, uint32_t id)
 {
-	/* Cells come in runs: the same id or its successor again. */
-	for (uint32_t k = 0; k < s->n && id <= s->top; k++) {
-		uint32_t i = (s->last + k) % s->n;
-
-		if (s->id[i] == id)
-			return s->last = i;
+	memory_hold(&s->place, &s->n_place, id + 1, sizeof(*s->place));
+	if (!s->place[id]) {
+		s->id[s->n] = id;
+		s->place[id] = ++s->n;
 	}
-	s->id[s->n] = id;
-	s->top = id > s->top ? id : s->top;
-	s->last = s->n;
-	return s->n++;
+	return s->place[id] - 1;
 }
 
 /* Sorts the cells into the order of reading; whether they fill a matrix. */
@@ -306,7 +301,9 @@ static int64_t make_group(struct filegrid *g, struct plan *p)
 	g->tells = group.flags ? 0 : g->tells;
 	id = plan_group(p, &group);
 	free(counters.id);
+	free(counters.place);
 	free(instances.id);
+	free(instances.place);
 	return id;
 }
 

@@ -130,21 +130,6 @@ static struct pm_value msr_remedy(const struct root *root, int err)
 	}
 }
 
-/* Why a value is missing. */
-static uint16_t msr_reason(int err)
-{
-	switch (-err) {
-	case ENODEV:
-	case ENXIO:
-		return PM_REASON_OFFLINE;
-	case EACCES:
-	case EPERM:
-		return PM_REASON_NO_PERMISSION;
-	default:
-		return pm_reason_errno(err);
-	}
-}
-
 /* ---- places ---- */
 
 /* For Intel's processors with several dies in a package, what Intel calls a package is one die: each has its own
@@ -246,7 +231,7 @@ static int unit_read(struct unit *u, struct cells *c)
 		int err = msr_read(u->source->data, u->cpu, m->address[k], &v);
 
 		if (err)
-			cells_fail(c, k, msr_reason(err));
+			cells_fail(c, k, filegrid_reason(err, true));
 		else
 			cells_set(c, k, v & m->mask);
 	}
@@ -361,7 +346,7 @@ static void note_config(struct plan *p, const struct place *place, const struct 
 	enum pm_kind kind = place->kind == PM_PACKAGE || place->kind == PM_SYSTEM ? place->kind : PM_CPU;
 
 	if (err)
-		plan_config_missing(p, kind, place->config_number, msr_reason(err), "%s", r->counter.name);
+		plan_config_missing(p, kind, place->config_number, filegrid_reason(err, true), "%s", r->counter.name);
 	else if (r->use & CATALOG_MSR_ONCE)
 		plan_config(p, kind, place->config_number, pm_u64(v), "%s", r->counter.name);
 }
@@ -419,7 +404,7 @@ static void refuse_open(struct plan *p, int err, uint32_t cpu)
 {
 	bool absent = err == -ENOENT || err == -ENXIO || err == -ENODEV;
 
-	plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : msr_reason(err), msr_remedy(p->root, err),
+	plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : filegrid_reason(err, true), msr_remedy(p->root, err),
 		     pm_remark(PM_REMARK_MSR_DEVICE, cpu));
 }
 
@@ -537,7 +522,9 @@ static uint32_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 
 static void refuse(struct plan *p, const struct add *a, int err, struct pm_value remedy)
 {
-	uint16_t why = err == -ENOENT ? PM_REASON_NOT_SUPPORTED : msr_reason(err);
+	uint16_t why = err == -ENOENT ? PM_REASON_NOT_SUPPORTED :
+		       err == -EINVAL ? pm_reason_errno(err) :
+					filegrid_reason(err, true);
 
 	add_counter(p, a, why);
 	plan_refused(p, why, remedy, pm_remark(PM_REMARK_ADDED, a->name));

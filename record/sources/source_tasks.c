@@ -257,6 +257,9 @@ static void task_list_io(struct task_list *l, struct task *t)
 	/* What it did before it was first examined does not belong to this interval. */
 	if (!err && !known && (t->before.user || t->before.system))
 		memcpy(t->before.bytes, t->use.bytes, sizeof(t->use.bytes));
+	/* It may be in the table already, and was refused until now. */
+	if (!known)
+		memcpy(t->base.bytes, t->before.bytes, sizeof(t->before.bytes));
 }
 
 /* ---- those that have ended ---- */
@@ -519,16 +522,6 @@ static void want_brief(struct tasks *d)
 	}
 }
 
-static void look_at(struct tasks *d, struct task *t)
-{
-	bool known = !t->no_io;
-
-	task_list_io(&d->list, t);
-	/* It may be in the table already, and was refused until now. */
-	if (!known)
-		memcpy(t->base.bytes, t->before.bytes, sizeof(t->before.bytes));
-}
-
 /* Reads the additional file for tasks that have probably read or written something. */
 static void look_at_io(struct tasks *d)
 {
@@ -539,7 +532,7 @@ static void look_at_io(struct tasks *d)
 
 		if (t->ended || !(t->stay.id || t->state == 'D' || by_cpu(t)))
 			continue;
-		look_at(d, t);
+		task_list_io(&d->list, t);
 		left--;
 	}
 }
@@ -551,7 +544,7 @@ static void look_at_rest(struct tasks *d)
 		struct task *t = &d->list.task[i];
 
 		if (t->stay.id && !t->ended && t->no_io == PM_REASON_NOT_READ)
-			look_at(d, t);
+			task_list_io(&d->list, t);
 	}
 }
 
