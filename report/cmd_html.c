@@ -984,24 +984,6 @@ static void put_events(const struct html_page *p, const struct html_recording *r
 			   (unsigned long long)r->more_events);
 }
 
-static void put_resolution(const struct html_page *p, struct buf *out)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		const struct html_recording *r = &p->recording[i];
-		double near = r->bins.near.width_s * p->near.merge, far = r->bins.far.width_s * p->far.merge;
-
-		if (!r->interval_s || !r->bins.near.n)
-			continue;
-		if (near <= r->interval_s * 1.01 && (far <= r->interval_s * 1.01 || !r->bins.far.n || !p->far.bytes))
-			continue;
-		html_put(out, "<p class=hint>%s%s point is %.6g s long", p->n > 1 ? input_name(r->path) : "",
-			 p->n > 1 ? ": a" : "A", near);
-		if (r->bins.far.n && p->far.bytes)
-			html_put(out, ", of single CPUs %.6g s", far);
-		buf_addstr(out, ".</p>\n");
-	}
-}
-
 /* ---- incidents ---- */
 
 static void put_button(const struct html_recording *r, const struct incident *i, struct buf *out)
@@ -1685,7 +1667,6 @@ static const struct part {
 	{ "summary", .each = put_summary },
 	{ "verdictlink", put_verdict_link },
 	{ "verdicts", put_verdicts },
-	{ "resolution", put_resolution },
 	{ "events", .each = put_events },
 	{ "metrics", .each = put_metrics },
 	{ "facts", .each = put_recorded_facts },
@@ -1866,6 +1847,12 @@ static bool reduce_text(struct html_page *p, double part, uint32_t metrics_least
 	return p->metrics != before || p->rows != before_rows;
 }
 
+/* Whether a point is longer than an interval, as far as that is known. */
+static bool is_coarse(const struct html_recording *r, const struct bins_set *s, const struct html_form *f)
+{
+	return s->n && (f->merge > 1 || (r->interval_s > 0 && s->width_s > r->interval_s * 1.01));
+}
+
 static void say_reduced(struct html_page *p)
 {
 	const struct html_recording *r = p->recording;
@@ -1877,20 +1864,19 @@ static void say_reduced(struct html_page *p)
 			   most.metrics);
 	if (p->rows < most.rows)
 		buf_printf(&p->reduced, "the table of every metric has %u of %u rows\n", p->rows, most.rows);
-	if (p->near.merge > 1)
+	if (is_coarse(r, &r->bins.near, &p->near))
 		html_put(&p->reduced,
 			 "the system, packages and devices: %g s in a point, with the lowest and highest value in "
 			 "it\n",
 			 r->bins.near.width_s * p->near.merge);
 	if (!p->far.bytes && most.far_series)
 		buf_addstr(&p->reduced, "single CPUs, cores and tasks: left out of charts and heat map\n");
-	else if (most.far_series && p->far.bytes == 1)
-		html_put(
-			&p->reduced,
-			"single CPUs, cores and tasks: %g s in a point, %s, each in 254 steps from the lowest to the "
-			"highest value of its series\n",
-			r->bins.far.width_s * p->far.merge,
-			p->far.band ? "with the lowest and highest value in it" : "means only");
+	else if (most.far_series && (p->far.bytes == 1 || is_coarse(r, &r->bins.far, &p->far)))
+		html_put(&p->reduced, "single CPUs, cores and tasks: %g s in a point, %s%s\n",
+			 r->bins.far.width_s * p->far.merge,
+			 p->far.band ? "with the lowest and highest value in it" : "means only",
+			 p->far.bytes > 1 ? "" :
+					    ", each in 254 steps from the lowest to the highest value of its series");
 	for (r = p->recording; r < p->recording + p->n; r++)
 		if (r->bins.near.left_out + r->bins.far.left_out)
 			buf_printf(&p->reduced, "%s: %u series are not drawn\n", input_name(r->path),
