@@ -117,18 +117,6 @@ static int set_smi(void *into, char *arg, struct error *e)
 	return read_words(&o->stat.metrics, "smi", e);
 }
 
-static int set_programs(void *into, char *arg, struct error *e)
-{
-	struct stat_options *o = into;
-	int err = read_words(&o->stat.programs, arg, e) ? error_prefix(e, "--bpf-prog") : 0;
-	uint64_t id;
-
-	for (size_t i = 0; i < o->stat.programs.n && !err; i++)
-		if (parse_u64(o->stat.programs.word[i], &id) || !id)
-			err = error_set(e, EINVAL, "--bpf-prog: '%s' is not a list of ids of BPF programs", arg);
-	return err;
-}
-
 static int read_ids(void *member, const char *arg, struct error *e)
 {
 	struct stat_ids *ids = member;
@@ -136,10 +124,10 @@ static int read_ids(void *member, const char *arg, struct error *e)
 	for (size_t len; *arg; arg += len + (arg[len] == ',')) {
 		len = strcspn(arg, ",");
 		memory_room(&ids->id, ids->n, sizeof(*ids->id));
-		if (parse_u64_span(arg, len, 10, &ids->id[ids->n++]))
+		if (parse_u64_span(arg, len, 10, &ids->id[ids->n]) || !ids->id[ids->n++])
 			return error_set(e, EINVAL, "'%s' is not a list of ids", arg);
 	}
-	return 0;
+	return ids->n ? 0 : error_set(e, EINVAL, "an empty list");
 }
 
 static int set_per_cache(void *into, char *arg, struct error *e)
@@ -247,7 +235,7 @@ static void stat_options_release(struct stat_options *o)
 	stat_words_release(&o->stat.events);
 	stat_words_release(&o->stat.metrics);
 	stat_words_release(&o->stat.cgroups);
-	stat_words_release(&o->stat.programs);
+	free(o->stat.programs.id);
 	cpulist_release(&o->stat.cpus);
 	free(o->stat.pids.id);
 	free(o->stat.tids.id);

@@ -71,14 +71,17 @@ static bool are_programs(const struct pm_counter *a, const struct pm_counter *b)
 		       pm_map_text(&b->attrs, PM_COUNTER_PERF_EVENT, ""));
 }
 
-static bool programs_wanted(const struct stat_words *wanted, const struct pm_counter *c)
+static bool has_id(const struct stat_ids *ids, uint64_t wanted)
 {
-	unsigned long program = program_of(c);
-
-	for (size_t i = 0; i < wanted->n && program; i++)
-		if (program == strtoul(wanted->word[i], NULL, 10))
+	for (size_t i = 0; i < ids->n; i++)
+		if (ids->id[i] == wanted)
 			return true;
-	return !wanted->n;
+	return false;
+}
+
+static bool programs_wanted(const struct stat_ids *wanted, const struct pm_counter *c)
+{
+	return !wanted->n || has_id(wanted, program_of(c));
 }
 
 bool stat_programs_list(const struct stat_sheet *s, struct buf *out)
@@ -641,14 +644,6 @@ static const struct pm_cpu *cpu_of(const struct stat_sheet *s, const struct pm_i
 	return i->kind == PM_CPU ? places_cpu(s->places, i->number) :
 	       i->cpu != PM_NONE ? places_cpu(s->places, i->cpu) :
 				   NULL;
-}
-
-static bool has_id(const struct stat_ids *ids, uint64_t wanted)
-{
-	for (size_t i = 0; i < ids->n; i++)
-		if (ids->id[i] == wanted)
-			return true;
-	return false;
 }
 
 /* Whether what an instance counted is wanted, of an event in that cgroup. */

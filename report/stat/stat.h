@@ -60,9 +60,8 @@ struct stat_config {
 	struct stat_words events; /* names or globs; empty: the events requested when recording */
 	struct stat_words metrics;
 	struct stat_words cgroups;
-	struct stat_words programs; /* ids of -b */
 	struct cpulist cpus;
-	struct stat_ids pids, tids;
+	struct stat_ids programs, pids, tids;
 	unsigned detailed; /* -d, -dd, -ddd */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table;
 	bool metric_only, no_quotes, no_threshold, no_scale, verbose, show_thread, color;
