@@ -9,6 +9,8 @@
 #include "report/input/input.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
+#include "report/pipeline/moment.h"
+#include "report/pipeline/options_read.h"
 
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
@@ -24,18 +26,26 @@ struct part {
 	uint8_t id[8];     /* of the recording */
 	char *boot, *host; /* owned; "" if the recording does not say */
 	uint64_t from_ns, to_ns;
+	uint64_t since_ns; /* --since, if this is the first of them */
 	int64_t offset_ns; /* of the wall clock to CLOCK_MONOTONIC */
 	bool has_wall;
 };
 
 struct merge {
 	struct cmd_copy copy;
+	struct moment since;
 	struct rewrite_rules rules;
 	struct part *part; /* by time */
+	size_t first;      /* of those that reach into --since */
 };
 
 #define OPTIONS_INTO struct merge
-static const struct option_row rows[] = { CMD_COPY_OPTIONS, { 0 } };
+static const struct option_row rows[] = {
+	CMD_COPY_OPTIONS,
+	{ "since", 0, "TIME", "only snapshots from TIME on, as for cut; -SECONDS: before the end of the last",
+	  READ(since, read_moment) },
+	{ 0 },
+};
 
 static const struct options_spec spec = {
 	.name = "pmrep merge",
@@ -47,7 +57,7 @@ static const struct options_spec spec = {
 
 /* ---- do they belong together ---- */
 
-static int look(struct part *p, struct error *e)
+static int look(struct part *p, const struct moment *since, struct error *e)
 {
 	const struct pm_model *model;
 	struct pm_reader *reader;
@@ -79,6 +89,8 @@ static int look(struct part *p, struct error *e)
 			r = input_next_chunk(reader, &item, p->in.name, e);
 		}
 		r = r < 0 ? r : 0;
+		if (!r && since->kind != MOMENT_FROM_END)
+			r = moment_resolve(since, reader, &first, &p->since_ns, e);
 	} else if (!r) {
 		r = error_set(e, EINVAL, "%s: has no snapshot; nothing to merge", p->in.name);
 	}
@@ -126,7 +138,7 @@ static int look_at_all(struct merge *m, struct error *e)
 		/* It is read for its times, and then again. */
 		err = spool_open(&m->part[i].in, m->copy.files.path[i], SPOOL_TWICE, e);
 		if (!err)
-			err = look(&m->part[i], e);
+			err = look(&m->part[i], &m->since, e);
 	}
 	if (!err)
 		qsort(m->part, (size_t)m->copy.files.n, sizeof(*m->part), by_time);
@@ -137,10 +149,19 @@ static int look_at_all(struct merge *m, struct error *e)
 
 /* ---- joining ---- */
 
+static uint64_t from(const struct merge *m, size_t n)
+{
+	uint64_t to = m->part[n - 1].to_ns;
+
+	if (m->since.kind != MOMENT_FROM_END)
+		return m->part[0].since_ns;
+	return to > m->since.ns ? to - m->since.ns : 0;
+}
+
 static int open_part(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
 {
 	struct merge *m = ctx;
-	struct part *p = &m->part[i];
+	struct part *p = &m->part[m->first + i];
 
 	*name = p->in.name;
 	m->rules.growing = p->in.growing;
@@ -158,7 +179,11 @@ static int run(void *input, const struct options_common *common)
 
 	if (!err) {
 		m->rules.join = true;
+		m->rules.from_ns = from(m, n);
 		m->rules.history = n > 1 ? "merged with those that followed" : NULL;
+		while (m->first + 1 < n && m->part[m->first].to_ns < m->rules.from_ns)
+			m->first++;
+		n -= m->first;
 		err = cmd_copy_open(&m->copy, OUTFILE_PRIVATE, &out, &e);
 	}
 	if (!err)

@@ -230,6 +230,8 @@ static const struct {
 	{ { "rows=3", "open=1" }, cmd_cut, "-o @.out @", 3, { ": damaged or cut; what is readable was copied, and gaps are marked\n" } },
 	{ { "rows=3" }, cmd_merge, "-o @.out @", 0,
 	  { "pmrep merge: 1 recording, 3 snapshots, 0 gaps, ", "14:13:21   8000\n14:13:22   8000\n" }, "--show=irq -S" },
+	{ { "rows=9" }, cmd_merge, "--since=-3 -o @.out @", 0, { "pmrep merge: 1 recording, 4 snapshots, 0 gaps, " } },
+	{ { "rows=9" }, cmd_merge, "--since=6 -o @.out @", 0, { "pmrep merge: 1 recording, 3 snapshots, 0 gaps, " } },
 	{ { "rows=3" }, cmd_merge, "-o @.out @ @", 2, { " are the same recording\n" } },
 	{ { "rows=3" }, cmd_repair, "-o @.out @", 0, { "pmrep repair: 3 snapshots, ", " bytes; nothing was damaged\n" } },
 	{ { "rows=3", "host=alpha", "label=a=b c", "marker=1:go", "command=2" }, cmd_redact, "-o @.out @", 0,
