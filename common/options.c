@@ -26,7 +26,8 @@
 struct known {
 	const struct option_row *row;    /* has the name */
 	const struct option_row *option; /* has the rest: the row itself, or the previous one */
-	void *into;
+	void *into;                      /* what it fills; or, among the options of all programs, ... */
+	unsigned program;                /* ... a bit: whose it is */
 };
 
 enum match { MATCH_NONE, MATCH_ONE, MATCH_NEGATED, MATCH_MANY };
@@ -35,7 +36,8 @@ enum match { MATCH_NONE, MATCH_ONE, MATCH_NEGATED, MATCH_MANY };
 struct read {
 	const struct options_spec *spec;
 	struct known *known; /* what the command takes */
-	size_t n_known;
+	struct known *all;   /* what the programs take */
+	size_t n_known, n_all;
 	char **argv;
 	int argc, at; /* the words, and the index after the current one */
 	struct said {
@@ -146,13 +148,13 @@ static bool is_row(const struct option_row *row)
 }
 
 /* Adds the rows of a command. */
-static void add_known(struct read *r, const struct option_row *row, void *into)
+static void add_known(struct known **list, size_t *n, const struct option_row *row, void *into, unsigned program)
 {
 	for (const struct option_row *option = row; is_row(row); row++) {
 		option = row->help ? row : option;
-		memory_room(&r->known, r->n_known, sizeof(*r->known));
+		memory_room(list, *n, sizeof(**list));
 		if (row->name || row->letter)
-			r->known[r->n_known++] = (struct known){ row, option, into };
+			(*list)[(*n)++] = (struct known){ row, option, into, program };
 	}
 }
 
@@ -226,18 +228,14 @@ static const char *hint_here(const struct read *r, const char *typed)
 }
 
 /* The programs, as bits, that have the name, or this name for the letter. */
-static unsigned owners(const char *name, char letter)
+static unsigned owners(const struct read *r, const char *name, char letter)
 {
-	const char *option = NULL;
 	unsigned found = 0;
 
-	for (size_t i = 0; i < N_PROGRAMS; i++)
-		for (const struct option_row *row = programs[i].rows; is_row(row); row++) {
-			option = row->help ? row->name : option;
-			if (letter ? row->letter == letter && !strcmp(option, name) :
-				     row->name && !strcmp(row->name, name))
-				found |= 1u << i;
-		}
+	for (const struct known *k = r->all; k < r->all + r->n_all; k++)
+		if (letter ? k->row->letter == letter && !strcmp(k->option->name, name) :
+			     k->row->name && !strcmp(k->row->name, name))
+			found |= k->program;
 	return found;
 }
 
@@ -245,7 +243,7 @@ static unsigned owners(const char *name, char letter)
 static int refuse_owned(const struct read *r, const char *name, char letter, struct error *e)
 {
 	bool records = !strncmp(r->spec->name, "pmrec", 5);
-	unsigned found = owners(name, letter);
+	unsigned found = owners(r, name, letter);
 	const char *hint = hint_here(r, name);
 	char whose[64] = "";
 	size_t len = 0;
@@ -266,48 +264,28 @@ static int refuse_owned(const struct read *r, const char *name, char letter, str
 				  hint ? hint : "");
 }
 
-/* The full name of a text that names an option of another program, or one that none has but for which there is a
- * hint; or abbreviates it with `least` letters or more (SIZE_MAX: no abbreviations). NULL: there is none. */
-static const char *foreign(const struct read *r, const char *text, size_t len, size_t least)
+/* The full name of a text that names an option of a program, or one that none has but for which there is a hint.
+ * NULL: there is none. */
+static const char *foreign(const struct read *r, const char *text, size_t len)
 {
-	const char *found = NULL, *name;
-
-	for (size_t i = 0; i < N_HINTS; i++) {
-		name = hints[i].typed;
-		if (name[1] && !owners(name, 0) &&
-		    (means(name, text, len) || (len >= least && option_name_begins(name, text, len))) &&
-		    hint_here(r, name))
-			return name;
-	}
-	for (unsigned pass = 0; pass < 2 && (!pass || len >= least); pass++)
-		for (size_t i = 0; i < N_PROGRAMS; i++)
-			for (const struct option_row *row = programs[i].rows; is_row(row); row++) {
-				name = row->name;
-				/* Elsewhere, that abbreviates --timeout. */
-				if (!name || !strcmp(name, "time"))
-					continue;
-				if (!pass && means(name, text, len))
-					return name;
-				if (!pass || !option_name_begins(name, text, len))
-					continue;
-				if (found && strcmp(found, name))
-					return NULL;
-				found = name;
-			}
-	return found;
+	for (const struct hint *h = hints; h < hints + N_HINTS; h++)
+		if (h->typed[1] && !owners(r, h->typed, 0) && means(h->typed, text, len) && hint_here(r, h->typed))
+			return h->typed;
+	for (const struct known *k = r->all; k < r->all + r->n_all; k++)
+		/* Elsewhere, --time abbreviates --timeout. */
+		if (k->row->name && strcmp(k->row->name, "time") && means(k->row->name, text, len))
+			return k->row->name;
+	return NULL;
 }
 
 /* Says why the command does not have the letter. */
 static void refuse_letter(const struct read *r, char letter, struct error *e)
 {
-	const char typed[] = { letter, 0 }, *option = NULL, *name = NULL, *hint = hint_here(r, typed);
+	const char typed[] = { letter, 0 }, *name = NULL, *hint = hint_here(r, typed);
 
 	/* Where the letter means something different to each, the first is named. */
-	for (size_t i = 0; i < N_PROGRAMS && !name; i++)
-		for (const struct option_row *row = programs[i].rows; is_row(row) && !name; row++) {
-			option = row->help ? row->name : option;
-			name = row->letter == letter ? option : NULL;
-		}
+	for (const struct known *k = r->all; k < r->all + r->n_all && !name; k++)
+		name = k->row->letter == letter ? k->option->name : NULL;
 	if (hint || !name)
 		error_set(e, EINVAL, "-%c %s", letter, hint ? hint : "is not an option");
 	else
@@ -384,14 +362,13 @@ static int take(struct read *r, const struct known *k, char *value, const char *
 	return 0;
 }
 
-/* A long name, after one or two dashes; an abbreviation of another program's name needs at least `least` letters.
- * -ENOENT: not a name. */
-static int take_name(struct read *r, const char *dashes, char *text, size_t len, char *value, size_t least)
+/* A long name, after one or two dashes. -ENOENT: not a name. */
+static int take_name(struct read *r, const char *dashes, char *text, size_t len, char *value)
 {
 	const struct known *found, *second;
 	enum match m = known_find(r, text, len, &found, &second);
 	/* "--interval" of the other program must not pass as an abbreviation of "--interval-clear". */
-	const char *other = foreign(r, text, len, SIZE_MAX);
+	const char *other = foreign(r, text, len);
 
 	if (other && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->row->name, text, len)))
 		return refuse_owned(r, other, 0, r->e);
@@ -414,8 +391,7 @@ static int take_name(struct read *r, const char *dashes, char *text, size_t len,
 	case MATCH_NONE:
 		break;
 	}
-	other = foreign(r, text, len, least);
-	return other ? refuse_owned(r, other, 0, r->e) : -ENOENT;
+	return -ENOENT;
 }
 
 static bool is_cluster(struct read *r, const char *text)
@@ -462,7 +438,7 @@ static int take_option(struct read *r, const char *dashes, char *text)
 	if (!len)
 		return refuse_unknown(r, dashes, text, strlen(text));
 	if (!one_dash || (len > 1 && !is_cluster(r, text)))
-		err = take_name(r, dashes, text, len, value, one_dash ? 4 : 3);
+		err = take_name(r, dashes, text, len, value);
 	if (err == -ENOENT && !one_dash)
 		return refuse_unknown(r, dashes, text, len);
 	if (err == -ENOENT)
@@ -859,10 +835,12 @@ static int parse(struct read *r, void *into, struct options_common *common)
 	const struct options_spec *spec = r->spec;
 	int err;
 
-	add_known(r, spec->rows, into);
-	add_known(r, common_rows_of(spec), common);
+	add_known(&r->known, &r->n_known, spec->rows, into, 0);
+	add_known(&r->known, &r->n_known, common_rows_of(spec), common, 0);
 	if (spec->reads)
-		add_known(r, reader_rows, common);
+		add_known(&r->known, &r->n_known, reader_rows, common, 0);
+	for (unsigned i = 0; i < N_PROGRAMS; i++)
+		add_known(&r->all, &r->n_all, programs[i].rows, NULL, 1u << i);
 	if ((err = read_words(r)))
 		return err;
 	note_said(r, common);
@@ -893,6 +871,7 @@ int options_parse(const struct options_spec *spec, int argc, char **argv, void *
 		r.argv[common->argc] = memory_text(argv[common->argc]);
 	err = parse(&r, into, common);
 	free(r.known);
+	free(r.all);
 	free(r.said);
 	return err;
 }

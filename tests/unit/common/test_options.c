@@ -179,7 +179,7 @@ static const struct line {
 	{ &show_spec, "--tpebs-mode", "!not an option here" },
 	{ &show_spec, "--no-scale", "!--no-scale belongs to pmrec and pmrep stat" },
 	{ &info_spec, "--scale", "!--no-scale belongs to pmrec and pmrep stat" },
-	{ &show_spec, "--field-sep=,", "!--field-separator belongs to pmrep stat" },
+	{ &show_spec, "--field-sep=,", "!unknown option --field-sep" },
 	/* The hint is what the command at hand has, or where the option is given. */
 	{ &record_spec, "--hybrid-merge", "=--hybrid-merge belongs to pmrep stat: give it when reporting" },
 	{ &show_spec, "--hybrid-merge", "=--hybrid-merge belongs to pmrep stat" },
@@ -190,7 +190,7 @@ static const struct line {
 	{ &since_spec, "--last=10", "=--last is not an option here: use --since=-SECONDS" },
 	{ &show_spec, "--last=10", "!unknown option --last" },
 	{ &since_spec, "--csv", "=--csv is not an option here: use --format=csv" },
-	{ &since_spec, "--json", "=--json-output belongs to pmrep stat" },
+	{ &since_spec, "--json", "!unknown option --json" },
 	{ &record_spec, "-F 99", "!-i 10ms" },
 	{ &record_spec, "-g", "!-e '{a,b}'" },
 	/* Typing errors. */
