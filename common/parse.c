@@ -75,33 +75,33 @@ int parse_s64(const char *text, int64_t *value)
 	return 0;
 }
 
+size_t parse_number_length(const char *text, const char *letters, const char *signs)
+{
+	static const char digits[] = "0123456789";
+	size_t len = strspn(text, digits), point = text[len] == '.',
+	       more = point ? strspn(text + len + 1, digits) : 0;
+	const char *exponent;
+
+	if (!len && !more)
+		return 0;
+	len += point + more;
+	if (!text[len] || !strchr(letters, text[len]))
+		return len;
+	exponent = text + len + 1;
+	exponent += *exponent && strchr(signs, *exponent);
+	more = strspn(exponent, digits);
+	return more ? (size_t)(exponent - text) + more : len;
+}
+
 int parse_double(const char *text, double *value)
 {
-	const char *at = text;
-	size_t digits = 0;
+	const char *number = text + (*text == '+' || *text == '-');
+	/* The form is checked here because strtod() also takes blanks, hexadecimal, "inf" and "nan". */
+	size_t len = parse_number_length(number, "eE", "+-");
 	locale_t c;
 	double v;
 
-	/* The form is checked here because strtod() also takes blanks, hexadecimal, "inf" and "nan". */
-	if (*at == '+' || *at == '-')
-		at++;
-	for (; *at >= '0' && *at <= '9'; at++)
-		digits++;
-	if (*at == '.')
-		for (at++; *at >= '0' && *at <= '9'; at++)
-			digits++;
-	if (!digits)
-		return -EINVAL;
-	if (*at == 'e' || *at == 'E') {
-		at++;
-		if (*at == '+' || *at == '-')
-			at++;
-		if (*at < '0' || *at > '9')
-			return -EINVAL;
-		while (*at >= '0' && *at <= '9')
-			at++;
-	}
-	if (*at)
+	if (!len || number[len])
 		return -EINVAL;
 	c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
 	if (!c)

@@ -14,6 +14,9 @@ int parse_s64(const char *text, int64_t *value);  /* the same, with an optional 
 int parse_u64_span(const char *text, size_t len, int base, uint64_t *value);
 /* Reads the digits at *at, at least one, and moves past them. -ERANGE also for more than `most`. */
 int parse_digits(const char **at, int base, uint64_t most, uint64_t *value);
+/* The length of digits with at most one point, followed or not by one of `letters`, a sign if `signs` has it, and
+ * digits; 0: there is no digit. */
+size_t parse_number_length(const char *text, const char *letters, const char *signs);
 int parse_double(const char *text, double *value); /* C locale; no hexadecimal, no inf, no nan */
 /* A duration in seconds, or with a unit (ns us ms s m h), to nanoseconds; fractions are exact to 1 ns. */
 int parse_duration(const char *text, uint64_t *ns);

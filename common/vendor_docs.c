@@ -393,18 +393,6 @@ int vendor_lower(char *to, size_t size, const char *from)
 	return 0;
 }
 
-size_t vendor_number_length(const char *s)
-{
-	size_t n = strspn(s, "0123456789."), e;
-
-	if (n && (s[n] == 'e' || s[n] == 'E')) {
-		e = n + 1 + (s[n + 1] == '-' || s[n + 1] == '+');
-		if (isdigit((unsigned char)s[e]))
-			n = e + strspn(s + e, "0123456789");
-	}
-	return n;
-}
-
 const char *vendor_field(const struct vendor_object *o, const char *key)
 {
 	const char *text = json_text(json_get(o->own, key), "");

@@ -37,8 +37,6 @@ void vendor_docs_release(struct vendor_docs *d);
 struct vendor_object vendor_docs_at(const struct vendor_docs *d, size_t i);
 /* Text of a key, the object's own or its standard's; NULL if it is not there, no text or empty. */
 const char *vendor_field(const struct vendor_object *o, const char *key);
-/* Length of the number before a unit: 2 of "64Bytes", or 0. */
-size_t vendor_number_length(const char *text);
 /* In lower case. -E2BIG beyond `size`. */
 int vendor_lower(char *to, size_t size, const char *from);
 

@@ -401,7 +401,6 @@ enum pm_event_type {
 	X(PM_EVENT_KEY_RUSAGE, 14, ARRAY, "rusage") /* of u64: minflt majflt inblock oublock nvcsw nivcsw */ \
 	X(PM_EVENT_KEY_NOTE, 15, ARRAY, "note") /* a remark (remark.h) */ \
 	X(PM_EVENT_KEY_ELAPSED_NS, 16, U64, "elapsed_ns") /* the child's elapsed time by CLOCK_MONOTONIC */ \
-	X(PM_EVENT_KEY_COUNTER, 17, U64, "counter") /* id of the counter that was enabled or disabled */ \
 	X(PM_EVENT_KEY_TEXT, 200, TEXT, "text") /* a marker's text */ \
 	X(PM_EVENT_KEY_PID, 201, U64, "pid")
 /* clang-format on */

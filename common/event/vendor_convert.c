@@ -221,7 +221,7 @@ static void add_event_row(const struct vendor_object *o, const char *name, const
 			  struct buf *rows)
 {
 	const char *measure = vendor_field(o, "ScaleUnit"), *said = vendor_field(o, "BriefDescription");
-	size_t scale = measure ? vendor_number_length(measure) : 0;
+	size_t scale = measure ? parse_number_length(measure, "eE", "+-") : 0;
 
 	add_field(rows, name, '\t');
 	add_field(rows, vendor_field(o, "Unit"), '\t');

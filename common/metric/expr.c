@@ -273,32 +273,6 @@ static size_t scan_id(struct lexer *l, size_t start)
 	return i;
 }
 
-/* Digits with at most one point, then optionally 'e', a minus sign and digits. */
-static size_t number_length(const char *text, size_t len)
-{
-	size_t i = 0, digits = 0;
-
-	for (; i < len && is_digit(text[i]); i++)
-		digits++;
-	if (i < len && text[i] == '.')
-		for (i++; i < len && is_digit(text[i]); i++)
-			digits++;
-	if (!digits)
-		return 0;
-	if (i < len && text[i] == 'e') {
-		size_t k = i + 1;
-
-		if (k < len && text[k] == '-')
-			k++;
-		if (k < len && is_digit(text[k])) {
-			while (k < len && is_digit(text[k]))
-				k++;
-			i = k;
-		}
-	}
-	return i;
-}
-
 static void scan_number(struct lexer *l, size_t start, size_t len)
 {
 	SCOPED(scoped_free) char *text = memory_format("%.*s", (int)len, l->text + start);
@@ -367,7 +341,7 @@ static void lexer_next(struct lexer *l)
 	/* The longer one wins, as in a generated lexer: 1e9 is a number, 1GHz and 1E9 are ids, 1e-9 is a number
 	 * again. */
 	end = scan_id(l, start);
-	number = number_length(l->text + start, l->len - start);
+	number = parse_number_length(l->text + start, "e", "-");
 	if (l->err)
 		return;
 	if (number && start + number >= end) {

@@ -26,7 +26,6 @@ struct entry {
 	const char *name;  /* MetricName, owned by the JSON */
 	struct expr *expr; /* owned: MetricExpr as written */
 	char *expanded;    /* owned: counters only, without ScaleUnit; NULL until expanded */
-	size_t place;      /* in the chain, while `busy` */
 	bool busy, twins;  /* the first of its name, which another kind of cores has too */
 };
 
@@ -34,8 +33,7 @@ struct loader {
 	struct entry *entry; /* owned */
 	size_t n;
 	struct names by_name; /* "Unit MetricName", and MetricName, -> entry; the first of that name */
-	size_t chain[MAX_CHAIN];
-	size_t total; /* bytes written out so far */
+	size_t total;         /* bytes written out so far */
 	struct error *error;
 };
 
@@ -108,16 +106,6 @@ static void collect_one(struct loader *l, struct vendor_object object, struct er
 	remember(l, NULL, entry->name);
 }
 
-static int cycle(struct loader *l, size_t from, size_t to)
-{
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-
-	for (size_t i = from; i < to; i++)
-		buf_printf(&text, "%s -> ", l->entry[l->chain[i]].name);
-	buf_addstr(&text, l->entry[l->chain[from]].name);
-	return error_set(l->error, ELOOP, "metrics that refer to themselves: %s", buf_str(&text));
-}
-
 static int expand(struct loader *l, size_t i, size_t level);
 
 /* For a metric of one kind of cores, names an event that other kinds have, too, on that kind's PMU. */
@@ -178,13 +166,11 @@ static int expand(struct loader *l, size_t i, size_t level)
 	if (entry->expanded)
 		return 0;
 	if (entry->busy)
-		return cycle(l, entry->place, level);
+		return error_set(l->error, ELOOP, "metrics that refer to themselves: %s", entry->name);
 	if (level == MAX_CHAIN)
 		return error_set(l->error, E2BIG, "metric %s: a chain of more than %d metrics refers to it",
 				 entry->name, MAX_CHAIN);
 	entry->busy = true;
-	entry->place = level;
-	l->chain[level] = i;
 	err = print_expanded(l, entry->expr, entry_text(entry, "MetricExpr"), entry_text(entry, "Unit"), level + 1,
 			     &entry->expanded);
 	entry->busy = false;
@@ -194,7 +180,7 @@ static int expand(struct loader *l, size_t i, size_t level)
 /* Splits "100%", "1e9ns" or "64MiB/s" into factor and unit. Without a number the factor is 1. */
 static int split_scale(const char *scale, double *factor, const char **unit)
 {
-	size_t len = vendor_number_length(scale);
+	size_t len = parse_number_length(scale, "eE", "+-");
 	SCOPED(scoped_free) char *number = memory_format("%.*s", (int)len, scale);
 
 	*factor = 1;

@@ -1003,23 +1003,14 @@ static bool event_lasts(enum pm_event_type type)
 /* Replaces the input's ids by the output's. False: the event is about something that is not copied. */
 static bool map_event(const struct rewrite *w, struct pm_event *e)
 {
-	static const uint32_t keys[] = { PM_EVENT_KEY_INSTANCE, PM_EVENT_KEY_COUNTER };
+	uint64_t id = pm_map_u64(&e->attrs, PM_EVENT_KEY_INSTANCE, 0);
+	uint32_t to = id <= UINT32_MAX ? instance_of(&w->maps, (uint32_t)id) : 0;
 
-	for (int i = 0; i < 2; i++) {
-		uint64_t id = pm_map_u64(&e->attrs, keys[i], 0);
-		uint32_t to = 0;
-
-		if (!pm_map_get(&e->attrs, keys[i]))
-			continue;
-		if (id <= UINT32_MAX && !i)
-			to = instance_of(&w->maps, (uint32_t)id);
-		else if (id && id <= w->maps.n_counters)
-			to = w->maps.counter[id - 1];
-		if (!to)
-			return false;
-		memory_done(pm_map_set(&e->attrs, keys[i], pm_u64(to)));
-	}
-	return true;
+	if (!pm_map_get(&e->attrs, PM_EVENT_KEY_INSTANCE))
+		return true;
+	if (to)
+		memory_done(pm_map_set(&e->attrs, PM_EVENT_KEY_INSTANCE, pm_u64(to)));
+	return to != 0;
 }
 
 static void shift_event(const struct rewrite *w, struct pm_event *e)

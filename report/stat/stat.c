@@ -2437,9 +2437,6 @@ static void event(struct sink *sink, const struct pm_event *event)
 	struct stat_sheet *s = (struct stat_sheet *)sink;
 	bool off = s->n_off && s->off[s->n_off - 1].to_ns == UINT64_MAX;
 
-	/* A single event: the time of the others continues. */
-	if (pm_map_get(&event->attrs, PM_EVENT_KEY_COUNTER))
-		return;
 	switch (event->type) {
 	case PM_EVENT_CHILD_START:
 		s->child = true;

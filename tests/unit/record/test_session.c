@@ -437,10 +437,10 @@ static void add_event(const struct pm_event *event)
 		snprintf(to, room, "(+%d)", (int)pm_map_u64(&event->attrs, PM_EVENT_KEY_CPU, 99));
 		break;
 	case PM_EVENT_ENABLE:
-		snprintf(to, room, "(on %d)", (int)pm_map_u64(&event->attrs, PM_EVENT_KEY_COUNTER, 99));
+		snprintf(to, room, "(on)");
 		break;
 	case PM_EVENT_DISABLE:
-		snprintf(to, room, "(off %d)", (int)pm_map_u64(&event->attrs, PM_EVENT_KEY_COUNTER, 99));
+		snprintf(to, room, "(off)");
 		break;
 	case PM_EVENT_NOTE:
 		snprintf(to, room, "(note)");
