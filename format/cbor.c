@@ -11,10 +11,12 @@
 #include "format/limits.h"
 #include "format/model.h"
 
-void cbor_fail(struct cbor *c)
+void cbor_fail(struct cbor *c, enum pm_rule rule)
 {
-	if (!c->err)
+	if (!c->err) {
 		c->err = -EBADMSG;
+		c->rule = (unsigned char)rule;
+	}
 	c->at = c->end;
 }
 
@@ -31,13 +33,13 @@ static enum cbor_major head(struct cbor *c, uint64_t *argument, unsigned *info)
 	*argument = 0;
 	*info = 0;
 	if (c->err || !left(c)) {
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 		return CBOR_END;
 	}
 	*info = *c->at & 31;
 	bytes = *info < 24 ? 0 : *info < 28 ? 1u << (*info - 24) : UINT32_MAX;
 	if (bytes >= left(c)) {
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 		return CBOR_END;
 	}
 	if (!bytes)
@@ -54,7 +56,7 @@ static uint64_t expect(struct cbor *c, enum cbor_major major)
 	unsigned info;
 
 	if (head(c, &argument, &info) != major) {
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 		return 0;
 	}
 	return argument;
@@ -76,7 +78,7 @@ int64_t cbor_int(struct cbor *c)
 	uint64_t argument = expect(c, negative ? CBOR_NINT : CBOR_UINT);
 
 	if (argument > INT64_MAX) {
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_RANGE);
 		return 0;
 	}
 	return negative ? -1 - (int64_t)argument : (int64_t)argument;
@@ -87,7 +89,7 @@ bool cbor_bool(struct cbor *c)
 	uint64_t argument = expect(c, CBOR_SIMPLE);
 
 	if (argument != 20 && argument != 21)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 	return !c->err && argument == 21;
 }
 
@@ -118,7 +120,7 @@ double cbor_double(struct cbor *c)
 	if (major == CBOR_NINT)
 		return (double)cbor_int(c);
 	if (head(c, &argument, &info) != CBOR_SIMPLE || info < 25) {
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 		return 0;
 	}
 	if (info == 25)
@@ -138,7 +140,7 @@ const uint8_t *cbor_bytes(struct cbor *c, size_t *len)
 
 	*len = 0;
 	if (argument > left(c))
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 	if (c->err)
 		return NULL;
 	data = c->at;
@@ -150,8 +152,10 @@ const uint8_t *cbor_bytes(struct cbor *c, size_t *len)
 /* That `len` bytes are left, and UTF-8. */
 static void check_text(struct cbor *c, uint64_t len)
 {
-	if (len > left(c) || utf8_valid((const char *)c->at, (size_t)len) != len)
-		cbor_fail(c);
+	if (len > left(c))
+		cbor_fail(c, PM_RULE_KIND);
+	else if (utf8_valid((const char *)c->at, (size_t)len) != len)
+		cbor_fail(c, PM_RULE_TEXT);
 }
 
 const char *cbor_text(struct cbor *c, size_t *len)
@@ -174,7 +178,7 @@ size_t cbor_array(struct cbor *c)
 	uint64_t n = expect(c, CBOR_ARRAY);
 
 	if (n > left(c))
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 	return c->err ? 0 : (size_t)n;
 }
 
@@ -183,7 +187,7 @@ size_t cbor_tuples(struct cbor *c, size_t size)
 	size_t n = cbor_array(c);
 
 	if (n % size)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_PAIRS);
 	return c->err ? 0 : n;
 }
 
@@ -210,7 +214,7 @@ void cbor_skip(struct cbor *c)
 		switch (head(c, &argument, &info)) {
 		case CBOR_BYTES:
 			if (argument > left(c))
-				cbor_fail(c);
+				cbor_fail(c, PM_RULE_KIND);
 			else
 				c->at += argument;
 			break;
@@ -224,7 +228,7 @@ void cbor_skip(struct cbor *c)
 			goto deeper;
 		case CBOR_MAP:
 			if (argument > left(c) / 2) {
-				cbor_fail(c);
+				cbor_fail(c, PM_RULE_KIND);
 				break;
 			}
 			argument *= 2;
@@ -232,13 +236,13 @@ void cbor_skip(struct cbor *c)
 		case CBOR_ARRAY:
 		deeper:
 			if (argument > left(c) || depth == PM_MAX_DEPTH)
-				cbor_fail(c);
+				cbor_fail(c, depth == PM_MAX_DEPTH ? PM_RULE_LIMIT : PM_RULE_KIND);
 			else
 				open[++depth] = argument;
 			break;
 		case CBOR_SIMPLE:
 			if (info == 24 && argument < 32)
-				cbor_fail(c);
+				cbor_fail(c, PM_RULE_KIND);
 			break;
 		default:
 			break;
@@ -249,7 +253,7 @@ void cbor_skip(struct cbor *c)
 int cbor_finish(struct cbor *c)
 {
 	if (!c->err && left(c))
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 	return c->err;
 }
 
@@ -259,7 +263,7 @@ void cbor_map(struct cbor *c, struct cbor_map *m)
 
 	*m = (struct cbor_map){ 0 };
 	if (n > left(c) / 2)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_KIND);
 	if (!c->err)
 		m->left = (size_t)n;
 }
@@ -277,9 +281,13 @@ bool cbor_next(struct cbor *c, struct cbor_map *m)
 	if (c->err || !m->left)
 		return false;
 	m->left--;
+	if (cbor_peek(c) != CBOR_UINT && cbor_peek(c) != CBOR_END)
+		cbor_fail(c, PM_RULE_KEYS);
 	key = cbor_uint(c);
-	if (key > CBOR_KEY_MAX || m->seen[key / 64] >> key % 64 & 1 || (m->ascending && key < m->key))
-		cbor_fail(c);
+	if (key > CBOR_KEY_MAX || m->seen[key / 64] >> key % 64 & 1)
+		cbor_fail(c, PM_RULE_KEYS);
+	else if (m->ascending && key < m->key)
+		cbor_fail(c, PM_RULE_ORDER);
 	if (c->err)
 		return false;
 	m->seen[key / 64] |= 1ull << key % 64;
@@ -295,7 +303,7 @@ static void decode_string(struct cbor *c, struct pm_value *v)
 
 	data = text ? (const void *)cbor_text(c, &len) : (const void *)cbor_bytes(c, &len);
 	if (len > PM_MAX_STRING)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_LIMIT);
 	if (c->err)
 		return;
 	*v = text ? pm_text_n(data, len) : pm_bytes(data, len);
@@ -337,13 +345,13 @@ void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth)
 		break;
 	case CBOR_ARRAY:
 		if (!depth)
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_LIMIT);
 		else
 			decode_array(c, v, depth - 1);
 		break;
 	case CBOR_MAP:
 		if (!depth) {
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_LIMIT);
 			break;
 		}
 		v->kind = PM_VALUE_MAP;
@@ -357,7 +365,7 @@ void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth)
 			*v = pm_f64(cbor_double(c));
 		break;
 	default:
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_VALUES);
 		break;
 	}
 }
@@ -386,6 +394,17 @@ void cbor_value_map(struct cbor *c, struct pm_map *out, unsigned depth)
 		if (!c->err && pm_key_critical(m.key))
 			memory_done(pm_map_set(out, m.key, pm_bool(true)));
 	}
+}
+
+const char *pm_rule_text(enum pm_rule rule)
+{
+	static const char *const text[PM_RULE_COUNT] = {
+#define X(name, section, words) [PM_RULE_##name] = section ": " words,
+		PM_RULES(X)
+#undef X
+	};
+
+	return rule > PM_RULE_NONE && rule < PM_RULE_COUNT ? text[rule] : "the rules of the format";
 }
 
 /* The encoder: core deterministic encoding (RFC 8949, 4.2.1), so that equal contents are equal bytes. */

@@ -191,7 +191,7 @@ static uint32_t decode_steps(struct cbor *c, int64_t *v)
 	size_t n = cbor_array(c);
 
 	if (n >= PM_CHUNK_ROWS)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_ROWS);
 	for (size_t i = 0; i < n && !c->err; i++)
 		v[i] = cbor_int(c);
 	return c->err ? 0 : (uint32_t)n + 1;
@@ -205,7 +205,7 @@ static void decode_flags(struct cbor *c, struct chunk_head *h, struct written *w
 		uint32_t row = take_u32(c, PM_CHUNK_ROWS - 1);
 
 		if (row < w->last_flags)
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_FLAGS);
 		h->flags[row] = (uint8_t)take_u32(c, UINT8_MAX);
 		w->last_flags = row + 1;
 	}
@@ -227,7 +227,7 @@ static void decode_groups(struct cbor *c, struct chunk_head *h, uint32_t **group
 		uint32_t first = take_u32(c, UINT32_MAX), count = take_u32(c, PM_MAX_GROUPS);
 
 		if (!first || !count || count - 1 > UINT32_MAX - first || *n_groups + count > PM_MAX_GROUPS) {
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_NAMED);
 			return;
 		}
 		if (!names(h, count)) {
@@ -242,10 +242,10 @@ static void decode_groups(struct cbor *c, struct chunk_head *h, uint32_t **group
 
 static void decode_blocks(struct cbor *c, struct chunk_head *h)
 {
-	size_t n = cbor_tuples(c, 5);
+	size_t n = cbor_array(c);
 
-	if (n / 5 > PM_MAX_GROUPS)
-		cbor_fail(c);
+	if (n % 5 || n / 5 > PM_MAX_GROUPS)
+		cbor_fail(c, PM_RULE_PAIRS);
 	else
 		memory_done(chunk_head_room(h, 0, 0, (uint32_t)(n / 5)));
 	h->n_blocks = 0;
@@ -265,7 +265,7 @@ static void decode_clock_array(struct cbor *c, struct written *w)
 	size_t n = cbor_array(c);
 
 	if (n < 4)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_CLOCKS);
 	for (size_t i = 0; i < n && !c->err; i++) {
 		uint64_t v = cbor_peek(c) == CBOR_NINT ? (uint64_t)cbor_int(c) : cbor_uint(c);
 
@@ -404,14 +404,19 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 	decode_map(&c, h, &w);
 	cbor_finish(&c);
 	if (!w.has_blocks || !w.has_clocks || (h->key && (!w.has_step || !w.has_groups)))
-		cbor_fail(&c);
-	if (!h->rows || (w.n_ticks && w.n_ticks != h->rows) || (w.n_numbers && w.n_numbers != h->rows) ||
-	    w.last_flags > h->rows || (!h->key && h->codec == PM_CODEC_PLAIN))
-		cbor_fail(&c);
+		cbor_fail(&c, PM_RULE_CHUNK);
+	if (!h->rows || (w.n_ticks && w.n_ticks != h->rows) || (w.n_numbers && w.n_numbers != h->rows))
+		cbor_fail(&c, PM_RULE_ROWS);
+	if (w.last_flags > h->rows)
+		cbor_fail(&c, PM_RULE_FLAGS);
+	if (!h->key && h->codec == PM_CODEC_PLAIN)
+		cbor_fail(&c, PM_RULE_DEPENDENT);
+	h->rule = (enum pm_rule)c.rule;
 	if (c.err)
 		return c.err;
 	if (!h->key && (!base->valid || base->crc != h->base_crc))
 		return -ENOLINK;
+	h->rule = PM_RULE_DEPENDENT;
 	if (!h->key && !continues(h, base, &w))
 		return -EBADMSG;
 	if (!h->key) {
@@ -426,6 +431,7 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 			h->n_groups = base->n_groups;
 		}
 	}
+	h->rule = PM_RULE_BLOCKS;
 	if (!blocks_fit(h, payload))
 		return -EBADMSG;
 	h->tick[0] = (h->key ? 0 : base->last_tick + h->step) + (uint64_t)w.tick;

@@ -33,7 +33,8 @@ struct chunk_block {
 /* As in struct pm_chunk, which describes most members. */
 struct chunk_head {
 	bool key;
-	bool newer; /* the blocks cannot be read: another codec, or a critical key */
+	bool newer;        /* the blocks cannot be read: another codec, or a critical key */
+	enum pm_rule rule; /* what it broke, if chunk_head_decode() returned -EBADMSG */
 	enum pm_codec codec;
 	uint32_t run, segment, rows;
 	uint64_t step; /* ns between ticks */

@@ -525,7 +525,7 @@ static void decode_header(struct decoding *d)
 		cbor_skip(&order);
 	cbor_value_map(&d->c, &header, ATTRS_DEPTH);
 	if (order.err)
-		cbor_fail(&d->c);
+		cbor_fail(&d->c, (enum pm_rule)order.rule);
 	if (d->c.err || pm_map_equal(&header, &d->m->header)) {
 		pm_map_release(&header);
 		return;
@@ -540,7 +540,7 @@ static void take_cpu_numbers(struct cbor *c, struct pm_topology *t, unsigned key
 	size_t n = cbor_array(c);
 
 	if (n > PM_MAX_CPUS || (t->cpu && n != t->n))
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_CPUS);
 	if (!t->cpu && !c->err) {
 		t->cpu = memory_new(n, sizeof(*t->cpu));
 		t->n = (uint32_t)n;
@@ -564,7 +564,7 @@ static void take_type_names(struct cbor *c, struct pm_topology *t)
 	size_t n = cbor_array(c);
 
 	if (n > PM_MAX_CPUS) {
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_LIMIT);
 		return;
 	}
 	t->type = memory_new(n, sizeof(*t->type));
@@ -606,7 +606,7 @@ static void decode_topology(struct decoding *d)
 	}
 	for (uint32_t k = 0; k < t.n; k++)
 		if (t.cpu[k].cpu == PM_NONE || (k && t.cpu[k].cpu <= t.cpu[k - 1].cpu))
-			cbor_fail(&d->c);
+			cbor_fail(&d->c, PM_RULE_CPUS);
 	if (!d->c.err && !same_topology(&t, &d->m->topology)) {
 		int err = pm_model_set_topology(d->m, &t);
 
@@ -636,7 +636,7 @@ static void take_numbers(struct decoding *d, struct cpulist *l)
 
 		/* Ascending, so that a small file cannot demand much work. */
 		if (count > CPULIST_MAX + 1 - first || (l->n && first <= l->cpu[l->n - 1]))
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_NUMBERS);
 		take_room(d, &d->seen->ids, count, PM_FREE_IDS, PM_BYTE_IDS);
 		for (uint32_t k = 0; k < count && !c->err; k++)
 			memory_done(cpulist_add(l, first + k));
@@ -656,7 +656,7 @@ static uint64_t take_time(struct cbor *c, uint64_t base_ns)
 	uint64_t ns = base_ns + (uint64_t)cbor_int(c);
 
 	if (ns > INT64_MAX)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_TIME);
 	return c->err ? 0 : ns;
 }
 
@@ -672,7 +672,7 @@ static void decode_one_config(struct decoding *d)
 	for (cbor_map(c, &m); cbor_next(c, &m);) {
 		if (m.key >= CONFIG_VALUE && m.key % 100 == CONFIG_VALUE && m.key / 100 <= PM_PRIVACY_TIME) {
 			if (has_value)
-				cbor_fail(c);
+				cbor_fail(c, PM_RULE_CONFIG);
 			e.privacy = (enum pm_privacy)(m.key / 100);
 			has_value = true;
 			cbor_value(c, &e.value, ATTRS_DEPTH);
@@ -702,8 +702,10 @@ static void decode_one_config(struct decoding *d)
 			break;
 		}
 	}
-	if (!e.name || !has_time || !has_kind || has_value == (e.reason != PM_OK))
-		cbor_fail(c);
+	if (!e.name || !has_time || !has_kind)
+		cbor_fail(c, PM_RULE_REQUIRED);
+	if (has_value == (e.reason != PM_OK))
+		cbor_fail(c, PM_RULE_CONFIG);
 	newer = is_newer(d, false, "a value read once", e.name ? e.name : "", 0);
 	if (!c->err && !newer) {
 		int err;
@@ -711,7 +713,7 @@ static void decode_one_config(struct decoding *d)
 		before = d->m->index.config_changes;
 		err = pm_model_add_config(d->m, &e);
 		if (err == -EINVAL)
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_CONFIG);
 		else if (err)
 			c->err = err;
 		d->news |= d->m->index.config_changes != before;
@@ -767,7 +769,7 @@ static void decode_items(struct decoding *d, uint32_t *seen, void (*add)(struct 
 		}
 		n = cbor_array(&d->c);
 		if (first == UINT64_MAX)
-			cbor_fail(&d->c);
+			cbor_fail(&d->c, PM_RULE_FIRST);
 		for (size_t i = 0; i < n && !d->c.err; i++)
 			add(d, first + i < *seen);
 		if (!d->c.err && first + n > *seen)
@@ -793,7 +795,7 @@ static void take_remark(struct cbor *c, struct pm_value *v)
 	pm_value_release(v);
 	cbor_value(c, v, 1);
 	if (!c->err && !pm_remark_code(v))
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_VALUES);
 }
 
 static void add_probe(struct decoding *d, bool known)
@@ -826,7 +828,7 @@ static void add_probe(struct decoding *d, bool known)
 		}
 	}
 	if (!p.source || !pm_remark_code(&p.what) || !has_reason)
-		cbor_fail(&d->c);
+		cbor_fail(&d->c, PM_RULE_REQUIRED);
 	if (!d->c.err && !known) {
 		int err = pm_model_add_probe(d->m, &p);
 
@@ -847,15 +849,15 @@ static void take_scale(struct cbor *c, struct pm_scale *s)
 	if (cbor_peek(c) == CBOR_TEXT) {
 		take_text(c, &s->text);
 		if (!c->err && !pm_scale_good(s->text))
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_SCALE);
 		return;
 	}
 	if (cbor_array(c) != 2)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_SCALE);
 	s->num = cbor_uint(c);
 	s->den = cbor_uint(c);
 	if (!s->num || !s->den)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_SCALE);
 }
 
 static void take_counter(struct decoding *d, struct pm_counter *n)
@@ -894,7 +896,7 @@ static void take_counter(struct decoding *d, struct pm_counter *n)
 		case COUNTER_WIDTH:
 			n->width = (uint8_t)take_u32(c, 64);
 			if (!n->width)
-				cbor_fail(c);
+				cbor_fail(c, PM_RULE_WIDTH);
 			break;
 		case COUNTER_AGGREGATION:
 			n->aggregation = (enum pm_aggregation)take_u32(c, UINT8_MAX);
@@ -913,7 +915,7 @@ static void take_counter(struct decoding *d, struct pm_counter *n)
 		}
 	}
 	if (!c->err && (!n->name || !n->source || !n->unit || !columns))
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_REQUIRED);
 	/* As the model has it, so that a repetition is the same. */
 	if (n->type >= PM_F64)
 		n->width = 64;
@@ -934,9 +936,9 @@ static void settle_id(struct decoding *d, int64_t added, uint32_t id, bool same)
 	if (added == -ENOMEM || added == -E2BIG)
 		d->c.err = (int)added;
 	else if (added < 0)
-		cbor_fail(&d->c);
+		cbor_fail(&d->c, PM_RULE_GROUP);
 	else if (!same || (added && added != id))
-		cbor_fail(&d->c);
+		cbor_fail(&d->c, PM_RULE_SAME);
 	d->news |= added > 0;
 }
 
@@ -971,7 +973,7 @@ static uint32_t *take_ids(struct decoding *d, uint32_t *count)
 		uint32_t step = take_u32(c, UINT32_MAX);
 
 		if (c->err || !run || run > PM_MAX_COLUMNS - *count || (run - 1ull) * step > UINT32_MAX - first) {
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_RUNS);
 			break;
 		}
 		take_room(d, &d->seen->ids, run, PM_FREE_IDS, PM_BYTE_IDS);
@@ -1005,7 +1007,7 @@ static void take_over(struct decoding *d, struct pm_group *g, const uint32_t *le
 		uint64_t stay = left[i], leave = left[i + 1];
 
 		if (stay + leave > from->n_instances - at) {
-			cbor_fail(&d->c);
+			cbor_fail(&d->c, PM_RULE_CONTINUE);
 			break;
 		}
 		memcpy(instance + n, from->instance + at, stay * sizeof(*instance));
@@ -1023,12 +1025,12 @@ static void take_over(struct decoding *d, struct pm_group *g, const uint32_t *le
 
 static uint32_t *take_pairs(struct cbor *c, size_t *count)
 {
-	size_t n = cbor_tuples(c, 2);
+	size_t n = cbor_array(c);
 	uint32_t *pair;
 
 	*count = 0;
-	if (n > 2 * PM_MAX_COLUMNS)
-		cbor_fail(c);
+	if (n % 2 || n > 2 * PM_MAX_COLUMNS)
+		cbor_fail(c, PM_RULE_PAIRS);
 	/* Each takes at least a byte, so memory stays proportional to the file. */
 	pair = c->err ? NULL : memory_new(n + 1, sizeof(*pair));
 	for (size_t i = 0; i < n && !c->err; i++)
@@ -1086,12 +1088,12 @@ static void decode_group(struct decoding *d, uint32_t id)
 	}
 	g.newer |= is_newer(d, old, "group", g.source ? g.source : "", id);
 	if (!c->err && g.continues && (g.flags || flags || g.counter || g.continues >= id))
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_CONTINUE);
 	if (!c->err && g.continues)
 		take_over(d, &g, left, n_left);
 	free(left);
 	if (!c->err && (!g.source || !g.counter || !g.instance))
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_GROUP);
 	if (!c->err && !old)
 		take_room(d, &d->seen->columns, pm_group_values(&g), PM_FREE_COLUMNS, PM_BYTE_COLUMNS);
 	if (!c->err)
@@ -1117,7 +1119,7 @@ static void decode_string(struct decoding *d, uint32_t id)
 
 	cbor_value(&d->c, &v, 0);
 	if (v.kind != PM_VALUE_TEXT && v.kind != PM_VALUE_BYTES)
-		cbor_fail(&d->c);
+		cbor_fail(&d->c, PM_RULE_STRING);
 	if (!d->c.err)
 		settle_id(d, old ? 0 : model_append_string(d->m, v.str.data, v.str.len, v.kind == PM_VALUE_BYTES), id,
 			  !old || pm_value_equal(old, &v));
@@ -1131,7 +1133,7 @@ static void decode_list(struct decoding *d, uint64_t first, uint32_t known,
 	size_t n = cbor_array(&d->c);
 
 	if (!first || first > UINT32_MAX - PM_MAX_COLUMNS)
-		cbor_fail(&d->c);
+		cbor_fail(&d->c, PM_RULE_FIRST);
 	if (!d->c.err && first > known + 1ull)
 		d->c.err = -ENOLINK;
 	for (size_t i = 0; i < n && !d->c.err; i++)
@@ -1157,9 +1159,10 @@ static struct listed_ids take_listed(struct cbor *c)
 	l.left = 0;
 	l.ranges = *c;
 	cbor_skip(c);
-	l.n_ranges = cbor_tuples(&l.ranges, 2) / 2;
-	if (l.ranges.err)
-		cbor_fail(c);
+	l.n_ranges = cbor_array(&l.ranges);
+	if (l.n_ranges % 2)
+		cbor_fail(c, PM_RULE_PAIRS);
+	l.n_ranges /= 2;
 	return l;
 }
 
@@ -1189,10 +1192,10 @@ static void decode_listed(struct decoding *d, struct listed_ids *l, void (*item)
 		if (id)
 			item(d, id);
 		else
-			cbor_fail(&d->c);
+			cbor_fail(&d->c, l->ranges.at ? PM_RULE_LISTED : PM_RULE_FIRST);
 	}
 	if (!one && (l->left || l->n_ranges))
-		cbor_fail(&d->c);
+		cbor_fail(&d->c, PM_RULE_LISTED);
 }
 
 static void retire_group(struct decoding *d, const struct pm_group *g)
@@ -1305,7 +1308,7 @@ static void decode_instance(struct decoding *d, uint32_t id)
 		}
 	}
 	if (!c->err && !has_kind)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_REQUIRED);
 	i.newer = is_newer(d, old, "instance", pm_map_text(&i.attrs, PM_INSTANCE_NAME, ""), id);
 	if (!c->err) {
 		settle_id(d, old ? 0 : model_add_instance(d->m, &i, id), id,
@@ -1334,7 +1337,7 @@ static void decode_retired(struct decoding *d)
 		time = take_time(&d->c, time);
 		if (d->c.err || step > UINT32_MAX || step < -(int64_t)UINT32_MAX || id + step < 1 ||
 		    id + step > UINT32_MAX) {
-			cbor_fail(&d->c);
+			cbor_fail(&d->c, PM_RULE_RETIRED);
 			return;
 		}
 		id += step;
@@ -1410,6 +1413,7 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 	/* What adds to the model serves writers, too, and returns it. */
 	if (d.c.err == -ENOMEM)
 		memory_ends(ENOMEM);
+	seen->rule = (enum pm_rule)d.c.rule;
 	return d.c.err;
 }
 
@@ -1435,10 +1439,11 @@ static void take_event(struct cbor *c, struct pm_event *e, uint64_t base_ns)
 			cbor_skip(c);
 	}
 	if (!e->type)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_EVENT);
 }
 
-int decode_events(const void *body, size_t len, void (*take)(void *ctx, struct pm_event *e), void *ctx)
+int decode_events(const void *body, size_t len, void (*take)(void *ctx, struct pm_event *e), void *ctx,
+		  enum pm_rule *rule)
 {
 	struct cbor c = cbor_over(body, len);
 	uint64_t base_ns = 0;
@@ -1462,7 +1467,9 @@ int decode_events(const void *body, size_t len, void (*take)(void *ctx, struct p
 				take(ctx, &e);
 		}
 	}
-	return cbor_finish(&c);
+	cbor_finish(&c);
+	*rule = (enum pm_rule)c.rule;
+	return c.err;
 }
 
 uint32_t take_u32(struct cbor *c, uint32_t max)
@@ -1470,7 +1477,7 @@ uint32_t take_u32(struct cbor *c, uint32_t max)
 	uint64_t v = cbor_uint(c);
 
 	if (v > max)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_RANGE);
 	return c->err ? 0 : (uint32_t)v;
 }
 
@@ -1480,7 +1487,7 @@ void take_text(struct cbor *c, char **out)
 	const char *text = cbor_text(c, &len);
 
 	if (c->err || len > PM_MAX_STRING || (len && memchr(text, '\0', len))) {
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_TEXT);
 		return;
 	}
 	free(*out);

@@ -48,14 +48,16 @@ struct definitions_seen {
 	uint32_t *group;       /* owned: ids of the groups of the last body that continue others, in its order */
 	uint32_t n_groups;
 	struct buf *newer; /* borrowed, may be NULL: see newer_note() */
+	enum pm_rule rule; /* what the last body broke, if it was -EBADMSG */
 };
 /* Adds a line about what this version cannot read, unless it is there or there are many. */
 void newer_note(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void definitions_seen_release(struct definitions_seen *s);
 int decode_definitions(struct pm_model *m, unsigned type, const void *body, size_t len, struct definitions_seen *seen,
 		       unsigned *parts);
-/* The events of a body, one after the other: each is the caller's to release. 0 or -EBADMSG. */
-int decode_events(const void *body, size_t len, void (*take)(void *ctx, struct pm_event *e), void *ctx);
+/* The events of a body, one after the other: each is the caller's to release. 0, or -EBADMSG with *rule. */
+int decode_events(const void *body, size_t len, void (*take)(void *ctx, struct pm_event *e), void *ctx,
+		  enum pm_rule *rule);
 
 #define ATTRS_DEPTH CBOR_ATTRS_DEPTH
 

@@ -86,7 +86,7 @@ static int item_head(const uint8_t *data, size_t len, size_t *at, enum cbor_majo
 	return FRAME_OK;
 }
 
-int frame_meta(const struct frame_head *h, struct frame_meta *out)
+void frame_meta(const struct frame_head *h, struct frame_meta *out)
 {
 	struct cbor c = cbor_over(h->meta, h->meta_len);
 	struct cbor_map m;
@@ -114,7 +114,7 @@ int frame_meta(const struct frame_head *h, struct frame_meta *out)
 			break;
 		}
 	}
-	return c.err;
+	out->rule = c.err ? (enum pm_rule)c.rule : PM_RULE_NONE;
 }
 
 static int payload_of(struct frame_head *h, uint64_t *payload)

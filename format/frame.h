@@ -94,9 +94,9 @@ struct frame_meta {
 	uint64_t codec, raw;    /* enum pm_body_codec; bytes of the body */
 	uint64_t offset, index; /* index, end */
 	bool repeated;
+	enum pm_rule rule; /* what it breaks; PM_RULE_NONE: none */
 };
-/* 0 or -EBADMSG. */
-int frame_meta(const struct frame_head *h, struct frame_meta *m);
+void frame_meta(const struct frame_head *h, struct frame_meta *m);
 
 enum { FRAME_OK = 1, FRAME_SHORT = 0 };
 /* FRAME_OK; FRAME_SHORT, with *need as the number of bytes to continue; -EBADMSG: no frame, or damaged; -ENOTSUP: of

@@ -247,8 +247,9 @@ enum chunk_stage {
 struct chunk_reader {
 	struct pm_model *model; /* borrowed */
 	struct pm_zstd *zstd;
-	struct buf body;  /* what was unpacked last */
-	struct buf newer; /* see pm_reader_newer() */
+	struct buf body;   /* what was unpacked last */
+	struct buf newer;  /* see pm_reader_newer() */
+	enum pm_rule rule; /* what the last frame broke, if it broke one */
 	bool (*wanted)(void *ctx, const struct pm_group *g);
 	void *wanted_ctx;
 
@@ -461,6 +462,7 @@ static int chunk_reader_peek(struct chunk_reader *r, struct chunk_head *head, co
 	head->groups_most = r->groups_room < PM_MAX_GROUPS ? (uint32_t)r->groups_room : PM_MAX_GROUPS;
 	err = chunk_head_decode(head, base, h->meta, h->meta_len, h->payload_len);
 	r->groups_room -= head->n_groups + head->n_lost;
+	r->rule = head->rule;
 	return err;
 }
 
@@ -665,6 +667,7 @@ static int prepare_groups(struct chunk_reader *r, uint64_t budget)
 		if (!wants(r, id))
 			continue;
 		need_layout(r, group_if(r, id));
+		r->rule = PM_RULE_NAMED;
 		if (group_if(r, id)->chunk == r->chunks)
 			return -EBADMSG;
 		group_if(r, id)->chunk = r->chunks;
@@ -695,6 +698,7 @@ static int take_block(struct chunk_reader *r, const struct chunk_block *b, const
 	torn = wanted && !r->head.newer && crc32c(data, b->stored) != b->crc;
 	loss->blocks += torn;
 	if (wanted && !r->head.newer && !torn) {
+		r->rule = PM_RULE_BLOCK;
 		if (b->raw / 40000 > packed)
 			return -EBADMSG;
 		at.items = cbor_over(data, packed);
@@ -724,14 +728,18 @@ static int take_block(struct chunk_reader *r, const struct chunk_block *b, const
 		err = r->head.newer ? 0 : take_group(r, &at, id, out, loss);
 		if (r->head.newer && out && wants(r, id))
 			stand_in(r, id, out);
-		if (err)
+		if (err) {
+			r->rule = (enum pm_rule)at.items.rule;
 			return err;
+		}
 	}
 	if (!wanted || r->head.newer || torn)
 		return 0;
 	if (at.n_bits)
-		cbor_fail(&at.items);
-	return cbor_finish(&at.items);
+		cbor_fail(&at.items, PM_RULE_BLOCK);
+	err = cbor_finish(&at.items);
+	r->rule = err ? (enum pm_rule)at.items.rule : r->rule;
+	return err;
 }
 
 static int take_blocks(struct chunk_reader *r, const uint8_t *payload, struct chunk_loss *loss)
@@ -1208,7 +1216,9 @@ static int body_of(struct pm_reader *r, const struct frame_head *h, const void *
 
 	if (frame_trailer(payload + h->payload_len, &crc) || crc != crc32c(payload, h->payload_len))
 		return -EILSEQ;
-	if (frame_meta(h, &m))
+	frame_meta(h, &m);
+	r->numbers.rule = m.rule ? m.rule : PM_RULE_BODY;
+	if (m.rule)
 		return -EBADMSG;
 	*body = payload;
 	*len = (size_t)h->payload_len;
@@ -1408,6 +1418,7 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 
 	r->seen.stored += h->payload_len;
 	err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
+	r->numbers.rule = r->seen.rule;
 	/* Bodies for very many counters are large and rare. */
 	if (r->numbers.body.cap > 256u << 10)
 		buf_release(&r->numbers.body);
@@ -2084,8 +2095,8 @@ static void content_damage(struct pm_reader *r, const struct frame_head *h, int 
 		   err == -ENOLINK ? "%s frame: refers to definitions that are lost" :
 		   err == -EILSEQ  ? "%s frame: its checksum fails" :
 		   err == -E2BIG   ? "%s frame: beyond the limits of the format" :
-				     "%s frame breaks a rule of the format",
-		   name ? name : "unknown");
+				     "%s frame breaks a rule of the format: %s",
+		   name ? name : "unknown", pm_rule_text(r->numbers.rule));
 }
 
 static void event_item(struct pm_reader *r, struct pm_item *item)
@@ -2112,7 +2123,7 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 	switch (h->type) {
 	case PM_FRAME_EVENT:
 		release_events(r);
-		err = decode_events(body, len, queue_event, r);
+		err = decode_events(body, len, queue_event, r, &r->numbers.rule);
 		if (err) {
 			release_events(r);
 			return err;
@@ -2142,7 +2153,8 @@ static int chunk_frame(struct pm_reader *r, const struct frame_head *h, struct p
 	if (err == -ENOLINK)
 		damage_chunk(r, r->window.offset + frame_len(h), head->rows);
 	if (err == -EDOM)
-		damage_add(r, PM_DAMAGE_CONTENT, r->window.offset, frame_len(h), "chunk: its times go backwards");
+		damage_add(r, PM_DAMAGE_CONTENT, r->window.offset, frame_len(h), "chunk: its times go backwards: %s",
+			   pm_rule_text(PM_RULE_ASCEND));
 	if (err == -ENOLINK || err == -EDOM)
 		return 1;
 	if (err)
@@ -2399,8 +2411,10 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 			 r->numbers.asked, h->payload_len, "beyond the limits of the format");
 		return lose_chunk(r, PM_DAMAGE_CONTENT, text);
 	}
-	if (err == -EBADMSG)
-		return lose_chunk(r, PM_DAMAGE_CONTENT, "chunk breaks a rule of the format");
+	if (err == -EBADMSG) {
+		snprintf(text, sizeof(text), "chunk breaks a rule of the format: %s", pm_rule_text(r->numbers.rule));
+		return lose_chunk(r, PM_DAMAGE_CONTENT, text);
+	}
 	if (err)
 		return r->err = err;
 	err = note_loss(r, &loss, unsound);

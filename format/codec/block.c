@@ -299,16 +299,16 @@ int block_add(struct block *out, struct block_scratch *s, const struct layout *l
 static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, uint64_t *v, size_t stride)
 {
 	if (cbor_array(c) != l->n_bands)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_PLAIN);
 	for (uint32_t b = 0; b < l->n_bands && !c->err; b++) {
 		const uint8_t *data;
 		size_t len;
 
 		if (cbor_tag(c) != plain_tag(l->type[b]))
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_PLAIN);
 		data = cbor_bytes(c, &len);
 		if (len != (size_t)l->band[b].columns * rows * 8)
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_PLAIN);
 		for (uint32_t k = 0; k < l->band[b].columns && !c->err; k++, v += stride)
 			for (uint32_t r = 0; r < rows; r++, data += 8)
 				v[r] = get_le(data);
@@ -322,7 +322,7 @@ static const uint8_t *take_bits(struct block_cursor *b, uint64_t *len)
 
 	*len = cbor_uint(&b->items);
 	if (!b->items.err && *len > b->n_bits)
-		cbor_fail(&b->items);
+		cbor_fail(&b->items, PM_RULE_BLOCK);
 	if (b->items.err)
 		return NULL;
 	b->bits += *len;
@@ -344,7 +344,7 @@ static void take_packed(struct block_cursor *b, const struct pm_matrix *m, bool 
 	else
 		err = pm_unpack(m, lengths, len, bits, n_bits);
 	if (err == -EBADMSG)
-		cbor_fail(&b->items);
+		cbor_fail(&b->items, PM_RULE_PACKED);
 	else if (err)
 		b->items.err = err;
 }
@@ -363,7 +363,7 @@ static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, s
 		uint64_t valid = cbor_uint(c), missing = cbor_uint(c), reason = cbor_uint(c);
 
 		if (valid > left || missing > left - valid || !missing || !reason || reason > UINT16_MAX) {
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_STATUS);
 			return;
 		}
 		left -= valid + missing;

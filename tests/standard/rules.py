@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""Frames that each break one rule of format/SPEC.md: `pmrep check` says so of the frame, and of nothing else.
+"""Frames that each break one rule of format/SPEC.md: `pmrep check` names the rule. Every rule that the reader knows names a section
+of SPEC.md, and has a case here.
 
     rules.py PMREP
 """
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +14,8 @@ import tempfile
 from codec import Raw, compress, crc32c, encode
 from writer import Writer
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+FORMAT = os.path.join(HERE, "../../format")
 HEADER, TOPOLOGY, SCHEMA, INSTANCES, PMUS, PROBES, CONFIG, CHUNK, EVENT = range(1, 10)
 COUNTER = {1: "a", 3: "test", 4: "1"}
 GROUP = {1: "test", 3: [1, 1, 0], 4: [1, 1, 0]}
@@ -102,6 +106,13 @@ def recording(case):
 
 def main():
     pmrep, failures = sys.argv[1], []
+    with open(os.path.join(FORMAT, "cbor.h")) as f:
+        rules = {name: (section, text) for name, section, text in re.findall(r'X\((\w+), "(.*?)", "(.*?)"\)', f.read())}
+    with open(os.path.join(FORMAT, "SPEC.md")) as f:
+        sections = set(re.findall(r"(?m)^#+ (.*)$", f.read()))
+    failures += ["%s: SPEC.md has no section \"%s\"" % (k, v[0]) for k, v in rules.items() if v[0] not in sections]
+    if set(CASES) != set(rules):
+        failures.append("rules without a case, and cases without a rule: %s" % sorted(set(CASES) ^ set(rules)))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "x.pmr")
         for name, case in ((n, x) for n, cases in CASES.items() for x in (cases if isinstance(cases, list) else [cases])):
@@ -109,10 +120,11 @@ def main():
             with open(path, "wb") as f:
                 f.write(data)
             p = subprocess.run([pmrep, "check", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
-            lines = [x for x in p.stdout.splitlines() if "a rule of the format" in x or "go backwards" in x]
+            expected = "%s: %s" % rules.get(name, ("", ""))
+            lines = [x for x in p.stdout.splitlines() if expected in x]
             if p.returncode != 1 or len(lines) != 1 or str(at) not in lines[0]:
-                failures.append("%s at %d: expected damage there, status 1; got %d:\n%s" % (name, at, p.returncode, p.stdout))
-    print("\n".join(failures) or "%d rules" % len(CASES))
+                failures.append("%s at %d: expected \"%s\", status 1; got %d:\n%s" % (name, at, expected, p.returncode, p.stdout))
+    print("\n".join(failures) or "%d rules" % len(rules))
     sys.exit(1 if failures else 0)
 
 

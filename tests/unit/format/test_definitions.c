@@ -188,7 +188,7 @@ static int decode(const char *bodies, struct pm_model *m, unsigned *parts)
 		put_item(&body, &bodies);
 		err = letter ?
 			      decode_definitions(m, (unsigned)(letter - letters), body.data, body.len, &seen, parts) :
-			      decode_events(body.data, body.len, take_type, NULL);
+			      decode_events(body.data, body.len, take_type, NULL, &(enum pm_rule){ 0 });
 		buf_release(&body);
 	}
 	definitions_seen_release(&seen);
