@@ -579,9 +579,11 @@ static int dump_text(struct show_options *o, const struct options_common *common
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct outfile file;
 	struct error e = { 0 };
-	int err = outfile_open(&file, o->out ? o->out : "-", o->overwrite, o->file, (size_t)o->n_files, &e);
+	int err;
 
-	if (err)
+	if (!makes_sense(o))
+		return EXIT_TROUBLE;
+	if ((err = outfile_open(&file, o->out ? o->out : "-", o->overwrite, o->file, (size_t)o->n_files, &e)))
 		return cmd_fail(NAME, &e);
 	settle(o, common);
 	for (int i = 0; i < o->n_files && !err; i++)
@@ -590,19 +592,6 @@ static int dump_text(struct show_options *o, const struct options_common *common
 		error_sys(&e, -err, "output");
 	err = outfile_end(&file, err, &e);
 	return err ? cmd_fail(NAME, &e) : EXIT_GOOD;
-}
-
-/* --Dump: the raw values of one snapshot, which pmrep dump prints. */
-static int dump(const struct show_options *o)
-{
-	SCOPED(scoped_free) char **argv = memory_new((size_t)o->n_files + 3, sizeof(*argv));
-	char name[] = "dump", one[] = "--snapshots=1";
-
-	argv[0] = name;
-	argv[1] = one;
-	for (int i = 0; i < o->n_files; i++)
-		argv[i + 2] = o->file[i];
-	return cmd_dump(o->n_files + 2, argv);
 }
 
 int cmd_show(int argc, char **argv)
@@ -617,7 +606,7 @@ int cmd_show(int argc, char **argv)
 	o.export.list = o.list && o.format->tabs && o.n_files;
 	o.pipeline.selection.all |= o.export.list && !o.pipeline.selection.has_show;
 	if (status < 0 && o.dump)
-		status = o.format->tabs ? dump_text(&o, &common) : dump(&o);
+		status = dump_text(&o, &common);
 	else if (status < 0)
 		status = o.list && !o.export.list ? list_columns(&o) : show(&o, &common);
 	selection_release(&o.pipeline.selection);

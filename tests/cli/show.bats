@@ -237,7 +237,7 @@ machine() {
 	run -2 show -x , r.pmr
 	[[ $output == *--format=csv* ]]
 	run -0 show -D r.pmr
-	[ "$output" = "$("$bin/pmrep" dump --snapshots=1 r.pmr)" ]
+	[[ $output == *"cycles (cpu 1): "* ]]
 	show --help | grep -q -- --per-
 }
 

@@ -60,9 +60,9 @@ setup() {
 }
 
 @test "--Dump is one snapshot" {
-	run -0 "$bin/pmrep" -D "$PM_SOURCE/samples/plain.pmr"
-	[ "$(grep -c '^snapshot ' <<<"$output")" -eq 1 ]
-	[ "$(grep -c '^value ' <<<"$output")" -gt 10 ]
+	run -0 --separate-stderr "$bin/pmrep" -D "$PM_SOURCE/samples/plain.pmr"
+	[ "$(grep -c '^cpuidle\.time\.poll (cpu 0): [0-9]*$' <<<"$output")" -eq 1 ]
+	run -2 "$bin/pmrep" -D
 	run -0 "$bin/pmrep" dump --snapshots=3 "$PM_SOURCE/samples/plain.pmr"
 	[ "$(grep -c '^snapshot ' <<<"$output")" -eq 3 ]
 	run -2 "$bin/pmrep" dump --snapshots=0 "$PM_SOURCE/samples/plain.pmr"
