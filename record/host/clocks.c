@@ -21,13 +21,10 @@ uint64_t clocks_monotonic(void)
 }
 
 #if defined(__x86_64__)
+#define COUNTER "tsc"
 static uint64_t counter(void)
 {
 	return __rdtsc();
-}
-const char *clocks_counter_name(void)
-{
-	return "tsc";
 }
 uint64_t clocks_counter_hz(void)
 {
@@ -38,16 +35,13 @@ uint64_t clocks_counter_hz(void)
 	return (uint64_t)crystal * num / den;
 }
 #elif defined(__aarch64__)
+#define COUNTER "cntvct"
 static uint64_t counter(void)
 {
 	uint64_t v;
 
 	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(v));
 	return v;
-}
-const char *clocks_counter_name(void)
-{
-	return "cntvct";
 }
 uint64_t clocks_counter_hz(void)
 {
@@ -57,19 +51,21 @@ uint64_t clocks_counter_hz(void)
 	return v;
 }
 #else
+#define COUNTER NULL
 static uint64_t counter(void)
 {
 	return 0;
-}
-const char *clocks_counter_name(void)
-{
-	return NULL;
 }
 uint64_t clocks_counter_hz(void)
 {
 	return 0;
 }
 #endif
+
+const char *clocks_counter_name(void)
+{
+	return COUNTER;
+}
 
 /* If a reader is preempted between two clocks, their times do not belong together; so the reading is repeated until
  * all of it takes less than 5 us, and the tightest of a few is kept. */

@@ -51,7 +51,6 @@ static const struct {
 	{ "/proc/*/comm" },
 	{ "/proc/*/cgroup" },
 	{ "/proc/*/task/*/stat" },
-	{ "/proc/*/task/*/comm" },
 	{ "/proc/interrupts" },
 	{ "/proc/schedstat" },
 	{ "/proc/softirqs" },
