@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/metric/expr.h"
+#include "common/names.h"
 #include "format/model.h"
 
 /* Reasons of the report itself, beside those of pm_reason and value_reason. */
@@ -52,3 +53,15 @@ static inline bool status_absent(uint16_t reason)
 {
 	return reason == PM_REASON_OFFLINE;
 }
+
+/* Names in a remark: each once, and of many only the first. */
+struct listed {
+	struct buf text;
+	struct names have;
+	uint32_t most; /* to be named; 0: the usual number */
+};
+void listed_add(struct listed *l, const char *name);
+void listed_add_instance(struct listed *l, const struct pm_instance *i);
+/* Writes and frees them. */
+void listed_put(struct listed *l, struct buf *out);
+void listed_release(struct listed *l);

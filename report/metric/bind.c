@@ -19,6 +19,7 @@
 #include "common/memory.h"
 #include "common/parse.h"
 #include "report/machine/cpu_facts.h"
+#include "report/machine/status.h"
 #include "report/replay/replay.h"
 
 /*
@@ -617,8 +618,6 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 	return missing;
 }
 
-#define NAMED_MAX 3 /* counters of a metric; of more, only the number is given */
-
 /* "uncore_imc_3/cas_count_read/" without the number: PMUs of a kind are one. */
 static void put_counter(struct buf *out, const char *name)
 {
@@ -632,40 +631,21 @@ static void put_counter(struct buf *out, const char *name)
 		buf_addstr(out, name);
 }
 
-/* The text has it between its commas. */
-static bool list_has(const char *list, const char *one)
-{
-	size_t len = strlen(one);
-
-	for (const char *at = list; (at = strstr(at, one)); at += len)
-		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ','))
-			return true;
-	return false;
-}
-
 void bound_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out)
 {
-	SCOPED(buf_release) struct buf one = BUF_INIT;
-	size_t begin = out->len;
-	unsigned n = 0, more = 0;
+	struct listed counters = { .most = 3 };
 
 	for (uint32_t i = 0; i < metric->n_inputs; i++) {
 		const struct bound_input *in = &b->input[metric->input[i]];
 
 		for (uint32_t k = 0; k < in->n_counters && !in->constant; k++) {
-			buf_clear(&one);
+			SCOPED(buf_release) struct buf one = BUF_INIT;
+
 			put_counter(&one, pm_model_counter(b->index->model, in->counter[k])->name);
-			memory_whole(&one);
-			if (n && list_has(buf_str(out) + begin, buf_str(&one)))
-				continue;
-			if (n++ < NAMED_MAX)
-				buf_printf(out, "%s%s", n > 1 ? ", " : "", buf_str(&one));
-			else
-				more++;
+			listed_add(&counters, buf_str(&one));
 		}
 	}
-	if (more)
-		buf_printf(out, " and %u more", more);
+	listed_put(&counters, out);
 }
 
 /* ---- events by what they count ---- */
@@ -894,7 +874,7 @@ static void note_pmu(struct class_index *x, const struct pm_counter *c)
 	struct class_pmu *pmu;
 	uint32_t at;
 
-	if (!names_get(&x->pmus, pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), &at))
+	if (!names_get(&x->pmus, pmu_of(c), &at))
 		return;
 	pmu = &x->pmu[at];
 	pmu->recorded |= !invalid;
@@ -1521,7 +1501,7 @@ static void bind_shut(struct builder *x, struct bound_input *in)
 	bool named;
 
 	if (in->more->name && in->n_counters && !in->constant)
-		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
+		first = pmu_of(pm_model_counter(m, in->counter[0]));
 	/* What cores count has a PMU a kind, and not all kinds have it. */
 	if (!names_get(&x->b->index->classes.pmus, first, &at) ||
 	    (!x->b->index->classes.pmu[at].class && !pm_map_get(&m->pmu[at].attrs, PM_PMU_CPUMASK)))
@@ -1710,7 +1690,7 @@ static uint32_t counters_of_kind(struct builder *x, const char *name)
 		return n;
 	n = bind_counters(x->b->index, name, x->found, BIND_MAX_COUNTERS);
 	for (uint32_t i = 0; i < n && i < BIND_MAX_COUNTERS; i++)
-		if (!strcmp(pm_map_text(&pm_model_counter(m, x->found[i])->attrs, PM_COUNTER_PERF_PMU, ""), x->pmu))
+		if (!strcmp(pmu_of(pm_model_counter(m, x->found[i])), x->pmu))
 			x->found[kept++] = x->found[i];
 	return kept;
 }
@@ -2085,7 +2065,7 @@ static bool bind_is_of_kind(const struct builder *x, const struct bound_metric *
 
 		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
 			const struct pm_counter *c = pm_model_counter(x->p->model, in->counter[k]);
-			const char *of = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), *core;
+			const char *of = pmu_of(c), *core;
 
 			for (uint32_t n = 0; (core = bind_core_pmu(x->p->model, n)); n++) {
 				own |= !strcmp(core, of) && !strcmp(core, pmu);
@@ -2748,11 +2728,11 @@ static int by_wildcard(const void *left, const void *right)
  * and bytes have no sum. */
 static bool are_twins(const struct builder *x, const struct asked *a, size_t n)
 {
-	const char *first = pm_map_text(&a->counter->attrs, PM_COUNTER_PERF_PMU, ""), *unit = NULL;
+	const char *first = pmu_of(a->counter), *unit = NULL;
 	bool several = false;
 
 	for (size_t i = 0; i < n; i++) {
-		several |= strcmp(pm_map_text(&a[i].counter->attrs, PM_COUNTER_PERF_PMU, ""), first) != 0;
+		several |= strcmp(pmu_of(a[i].counter), first) != 0;
 		if (x->p->kind[a[i].counter->id] != PM_PMU)
 			continue;
 		if (unit && strcmp(a[i].counter->unit, unit))

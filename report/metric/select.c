@@ -8,6 +8,7 @@
 #include "common/memory.h"
 #include "common/names.h"
 #include "common/options.h"
+#include "report/machine/status.h"
 
 void selection_release(struct selection *s)
 {
@@ -386,9 +387,6 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 	return 0;
 }
 
-/* Columns that a machine without registers lacks: enough to show which kind is meant. */
-#define NAMES_TOLD 4
-
 static uint16_t why_absent(const struct binding *b, size_t i)
 {
 	return b->input[b->metric[i].input[0]].more->value.reason;
@@ -405,16 +403,12 @@ static bool is_missed(const struct binding *b, const bool *shown, bool there, si
 /* All that lack their numbers for the same reason as `i`, which is the first of them. */
 static void note_alike(const struct binding *b, const bool *shown, bool there, size_t i, struct buf *out)
 {
-	size_t n = 0;
+	struct listed heads = { 0 };
 
-	for (size_t k = i; k < b->n_metrics; k++) {
-		if (!is_missed(b, shown, there, k) || why_absent(b, k) != why_absent(b, i))
-			continue;
-		if (n++ < NAMES_TOLD)
-			buf_printf(out, "%s%s", n > 1 ? ", " : "", b->metric[k].display);
-	}
-	if (n > NAMES_TOLD)
-		buf_printf(out, " and %zu more", n - NAMES_TOLD);
+	for (size_t k = i; k < b->n_metrics; k++)
+		if (is_missed(b, shown, there, k) && why_absent(b, k) == why_absent(b, i))
+			listed_add(&heads, b->metric[k].display);
+	listed_put(&heads, out);
 	buf_printf(out, " (%s)", pm_reason_text(why_absent(b, i)));
 }
 

@@ -81,25 +81,6 @@ static bool parse_clock(const char *text, uint64_t *ns)
 	return !*c && hours < 24 && minutes < 60 && seconds < 60;
 }
 
-/* "today 03:10", "yesterday 03:10:02". */
-static bool parse_day(const char *text, uint64_t *ns)
-{
-	bool before = !strncmp(text, "yesterday ", 10);
-	time_t now = time(NULL);
-	struct tm tm;
-	uint64_t clock;
-
-	if ((!before && strncmp(text, "today ", 6) != 0) || !localtime_r(&now, &tm) ||
-	    !parse_clock(strchr(text, ' ') + 1, &clock))
-		return false;
-	tm.tm_mday -= before;
-	tm.tm_hour = tm.tm_min = 0;
-	tm.tm_sec = (int)(clock / 1000000000);
-	tm.tm_isdst = -1;
-	*ns = (uint64_t)mktime(&tm) * 1000000000 + clock % 1000000000;
-	return true;
-}
-
 int moment_parse(struct moment *m, const char *text, struct error *e)
 {
 	bool ok = true;
@@ -109,7 +90,7 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 		ok = !parse_duration(text + 1, &m->ns);
 	} else if (parse_clock(text, &m->ns)) {
 		m->kind = MOMENT_CLOCK;
-	} else if (parse_day(text, &m->ns) || parse_rfc3339(text, &m->ns)) {
+	} else if (parse_rfc3339(text, &m->ns)) {
 		m->kind = MOMENT_WALL;
 	} else {
 		m->kind = MOMENT_FROM_START;
@@ -119,7 +100,7 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 		return 0;
 	return error_set(e, EINVAL,
 			 "'%s' is not a time: seconds from the start (10, 1.5m), before the end (-60), "
-			 "03:10:02 (UTC), \"today 03:10\" (here), 2026-01-31T12:00:00Z, or @SECONDS since 1970",
+			 "03:10:02 (UTC), 2026-01-31 12:00:00 (here), 2026-01-31T12:00:00Z, or @SECONDS since 1970",
 			 text);
 }
 

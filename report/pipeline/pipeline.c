@@ -582,45 +582,6 @@ static const char *cure_of(uint16_t reason)
 	return "pmrec doctor says what this machine has";
 }
 
-#define NAMED 4 /* in a list */
-
-void listed_add(struct listed *l, const char *name)
-{
-	if (names_get(&l->have, name, NULL))
-		return;
-	memory_done(names_set(&l->have, name, 0));
-	if (l->have.n <= NAMED)
-		buf_printf(&l->text, "%s%s", l->have.n > 1 ? ", " : "", name);
-}
-
-void listed_add_instance(struct listed *l, const struct pm_instance *i)
-{
-	SCOPED(buf_release) struct buf out = BUF_INIT;
-	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, NULL);
-
-	if (name && i->kind != PM_CPU)
-		buf_addstr(&out, name);
-	else if (i->number == PM_NONE)
-		buf_printf(&out, "the %s", pm_kind_name(i->kind));
-	else
-		buf_printf(&out, "%s %u", i->kind == PM_CPU ? "CPU" : pm_kind_name(i->kind), i->number);
-	listed_add(l, buf_str(&out));
-}
-
-void listed_release(struct listed *l)
-{
-	buf_release(&l->text);
-	names_release(&l->have);
-}
-
-void listed_put(struct listed *l, struct buf *out)
-{
-	buf_addstr(out, buf_str(&l->text));
-	if (l->have.n > NAMED)
-		buf_printf(out, " and %u more", (unsigned)(l->have.n - NAMED));
-	listed_release(l);
-}
-
 static void note_reason(const struct replay *r, const struct pm_model *m, size_t first, uint16_t reason,
 			struct buf *out)
 {

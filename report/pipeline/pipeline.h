@@ -53,17 +53,6 @@ int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader,
 /* Why there was no interval; static text. */
 const char *pipeline_why_empty(const struct pipeline_config *config, const struct pipeline_result *result);
 
-/* Names in a remark: each once, and of many only the first. */
-struct listed {
-	struct buf text;
-	struct names have;
-};
-void listed_add(struct listed *l, const char *name);
-void listed_add_instance(struct listed *l, const struct pm_instance *i);
-/* Writes and frees them. */
-void listed_put(struct listed *l, struct buf *out);
-void listed_release(struct listed *l);
-
 /* The result of binding and selection, for --list. Reads up to the first chunk. */
 struct offer {
 	struct places places;

@@ -250,6 +250,7 @@ static void counters_are_named_once(void **state)
 		{ "a + ab + b", "a, ab, b" },
 		{ "u_0@x@ + ab + a + u_1@x@ + b", "u/x/, ab, a and 1 more" },
 		{ "u_0@x@ + ab + a + b + c_1", "u/x/, ab, a and 2 more" },
+		{ "a + ab + b + u_0@x@ + u_1@x@", "a, ab, b and 1 more" },
 	};
 
 	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {

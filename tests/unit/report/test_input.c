@@ -404,8 +404,7 @@ static void moments(void **state)
 		{ "03:10:60", -1, 0 },
 		{ "03:10:", -1, 0 },
 		{ "03:10x", -1, 0 },
-		{ "tomorrow 03:10", -1, 0 },
-		{ "today", -1, 0 },
+		{ "today 03:10", -1, 0 },
 		{ "1970-01-02T00:00:00+24:00", -1, 0 },
 		{ "1970-01-02T00:00:00+01:60", -1, 0 },
 		{ "1970-01-02T00:00:00+01:30x", -1, 0 },
@@ -438,16 +437,6 @@ static void moments(void **state)
 	assert_int_equal(moment_parse(&now, "2026-12-01 12:00:00", &e), 0);
 	assert_int_equal(moment_parse(&day, "2026-12-01T11:00:00Z", &e), 0);
 	assert_int_equal(now.ns, day.ns);
-	assert_int_equal(setenv("TZ", "UTC-2", 1), 0);
-	tzset();
-	/* Two hours east a day begins two hours earlier, and has 24 hours. */
-	assert_int_equal(moment_parse(&now, "today 03:10:01.5", &e), 0);
-	assert_int_equal(now.kind, MOMENT_WALL);
-	assert_int_equal(now.ns % 86400000000000, 4201500000000);
-	assert_true((uint64_t)time(NULL) / 86400 - now.ns / 86400000000000 <= 1 ||
-		    now.ns / 86400000000000 - (uint64_t)time(NULL) / 86400 <= 1);
-	assert_int_equal(moment_parse(&day, "yesterday 03:10:01.5", &e), 0);
-	assert_true(now.ns - day.ns == 86400000000000 || now.ns == day.ns);
 }
 
 static void resolved(void **state)
