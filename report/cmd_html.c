@@ -453,7 +453,7 @@ static int html_collect(struct html_recording *r, const char *path, const char *
 		err = pipeline_run(&own, reader, &c.sink, &r->result, e);
 	forget_plan(&c);
 	bins_close(&r->bins);
-	err = incidents_finish(&r->incidents, c.search, path, config, err, e);
+	err = incidents_finish(&r->incidents, c.search, path, err, e);
 	if (err && !strstr(e->text, path))
 		error_prefix(e, "%s", path);
 	for (uint32_t i = 0; i < r->bins.n_metrics; i++)

@@ -1,7 +1,7 @@
 /*
  * The way of a recording to its incidents: all metrics at all levels become series of a bounded number of bins, of
  * which a recording with more intervals has longer ones; incident_scan.c finds in them what differs; the first ones
- * get exact times, by reading again, and the tasks that were busy then; and all become sentences.
+ * get the tasks that were busy then, by reading again; and all become sentences.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -250,14 +250,12 @@ static void order(struct incident *i)
 /* ---- series ---- */
 
 #define MEMORY       (8u << 20) /* bytes of bins, about; four times as many if there are more series than foreseen */
-#define BINS_MOST    4096
+#define BINS_MOST    16384
 #define BINS_LEAST   64
 #define REQUESTS_FEW 10
 #define TIME_LITTLE  0.1 /* of the interval */
 #define LOSSES_MOST  1000
-#define BINS_EXACT   40   /* bins of a stretch whose times are read again; of a longer one they are exact enough */
-#define REFINED      5    /* incidents whose times are read again, and whose tasks are looked for */
-#define EXACT_MOST   8192 /* intervals of it, with a bin before and after */
+#define TASKED       5 /* incidents whose tasks are looked for */
 
 struct drawn {
 	const struct sheet_cell *cell;
@@ -268,7 +266,6 @@ struct drawn {
 struct collect {
 	struct sink sink;
 	struct incident_store *s;
-	const struct incident *only; /* its metrics; NULL: all */
 	const struct places *places;
 	bool *wanted;        /* owned: by metric */
 	uint8_t *fault;      /* owned: by counter, of the metrics that consist of it */
@@ -443,14 +440,6 @@ static bool says_less(const struct bound_metric *m)
 	return !strcmp(m->name, "sched.slice") || !fnmatch("idle.*.duration", m->name, 0);
 }
 
-static bool is_named(const struct incident *i, const char *metric)
-{
-	for (uint32_t k = 0; k < i->n_series; k++)
-		if (!strcmp(i->series[k].metric, metric))
-			return true;
-	return false;
-}
-
 /* Omits counters that a metric shows or that are computed from the same time, and registers whose bits are not an
  * amount. */
 static void choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
@@ -535,8 +524,6 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	c->places = plan->places;
 	c->s->tasks |= pm_model_counter_named(plan->places->model, "tasks.user") != NULL;
 	choose(plan, &c->wanted, &c->fault);
-	for (size_t i = 0; i < plan->binding->n_metrics && c->only; i++)
-		c->wanted[i] &= is_named(c->only, plan->binding->metric[i].name);
 	wish(plan, c->wanted);
 	return 0;
 }
@@ -789,106 +776,6 @@ static void finish(struct collect *c, struct incidents *found)
 	free(c->fault);
 	free(c->drawn);
 	free(c->taken);
-}
-
-/* Reads the recording. `only`: the incident whose metrics are read, interval by interval; NULL: all. */
-static int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-			 const struct pipeline_config *config, const struct incident *only, struct error *e)
-{
-	struct pipeline_config own = *config;
-	struct collect c = { .sink.ops = &ops, .s = s, .only = only };
-	struct pm_reader *reader;
-	int err;
-
-	own.mode = PIPELINE_EACH;
-	own.bind.rate = true;
-	own.selection = (struct selection){ 0 };
-	if ((err = input_open_as(&reader, path, name, e)))
-		return err;
-	if (only)
-		store_bins(s, EXACT_MOST);
-	else
-		err = choose_bins(s, &own, reader, path, e);
-	err = err ? err : pipeline_run(&own, reader, &c.sink, &found->result, e);
-	if (err)
-		error_prefix(e, "%s", name);
-	finish(&c, found);
-	pm_reader_close(reader);
-	return err;
-}
-
-/* ---- exact times ---- */
-
-/* The stretch in which the values, of the series of the store in `of`, are nearer to the extreme one than to what is
- * usual. */
-static void find_times(const struct incident_store *s, const float *const *of, double shift_s, struct incident *i)
-{
-	double sign = i->series->value < i->series->usual ? -1 : 1, top[3] = { 0 }, half;
-	struct best_run run = { 0 };
-
-	for (uint32_t k = 0; k < s->used && of[0]; k++) {
-		double d = sign * ((double)of[0][k] - i->series->usual);
-
-		for (int t = 0; t < 3; t++)
-			if (d > top[t]) {
-				memmove(&top[t + 1], &top[t], (size_t)(2 - t) * sizeof(*top));
-				top[t] = d;
-				break;
-			}
-	}
-	half = fmax(top[2] > 0 ? (top[0] + top[1] + top[2]) / 6 : top[0] / 2, top[0] / 4);
-	for (uint32_t k = 0; k < s->used && of[0]; k++)
-		best_run_add(&run, k, isnan(of[0][k]) ? 0 : sign * ((double)of[0][k] - i->series->usual) - half);
-	if (!run.to)
-		return;
-	i->from_s = fmax(shift_s + s->from_s[run.from], 0);
-	i->to_s = shift_s + s->to_s[run.to - 1];
-	for (uint32_t k = 0; k < i->n_series; k++) {
-		double sum = 0;
-		uint32_t n = 0;
-
-		for (uint32_t b = run.from; b < run.to && of[k]; b++)
-			if (!isnan(of[k][b])) {
-				sum += (double)of[k][b];
-				n++;
-			}
-		if (n)
-			i->series[k].value = sum / n;
-	}
-}
-
-/* Reads the time of an incident again, interval by interval, for its exact beginning and end. */
-static int store_refine(const struct incident_store *whole, struct incident *i, const char *path,
-			const struct pipeline_config *config, struct error *e)
-{
-	struct incident_store s = { 0 };
-	struct incidents found = { 0 };
-	struct pipeline_config own = *config;
-	const float *of[INCIDENT_SERIES] = { 0 };
-	double from = (double)whole->start->origin_ns + (i->from_s - whole->bin_s) * 1e9;
-	uint32_t metric, row;
-	int err;
-
-	if (i->to_s - i->from_s > BINS_EXACT * whole->bin_s ||
-	    (i->to_s - i->from_s + 2 * whole->bin_s) / whole->bin_s * whole->per_bin > EXACT_MOST)
-		return 0;
-	own.since = (struct moment){ MOMENT_MONOTONIC, from > 1 ? (uint64_t)from : 1 };
-	own.until = (struct moment){ MOMENT_MONOTONIC,
-				     whole->start->origin_ns + (uint64_t)((i->to_s + whole->bin_s) * 1e9) + 1 };
-	err = store_collect(&s, &found, path, path, &own, i, e);
-	for (uint32_t k = 0; k < i->n_series && !err; k++) {
-		SCOPED(buf_release) struct buf key = BUF_INIT;
-
-		buf_printf(&key, "%d:%s", (int)i->series[k].kind, i->series[k].label);
-		if (names_get(&s.metrics, i->series[k].metric, &metric) && names_get(&s.rows, buf_str(&key), &row) &&
-		    place_of(&s, metric, row))
-			of[k] = s.series[place_of(&s, metric, row) - 1].v;
-	}
-	if (!err && s.recordings)
-		find_times(&s, of, (double)(int64_t)(s.start->origin_ns - whole->start->origin_ns) / 1e9, i);
-	pipeline_result_release(&found.result);
-	store_release(&s);
-	return err;
 }
 
 /* ---- who did more then than before and after ---- */
@@ -1326,7 +1213,7 @@ static int find_tasks(struct incidents *found, const char *path, struct error *e
 	uint32_t n = 0;
 	int err = 0;
 
-	for (uint32_t k = 0; k < found->n && n < REFINED && !err; k++) {
+	for (uint32_t k = 0; k < found->n && n < TASKED && !err; k++) {
 		struct incident *i = &found->incident[k];
 
 		if (i->kind != INCIDENT_STRETCH && (i->kind != INCIDENT_DRIFT || isinf(rss_least(i))))
@@ -1645,8 +1532,7 @@ void incidents_release(struct incidents *found)
 }
 
 /* What was collected becomes sentences. */
-static int conclude(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
-		    struct error *e)
+static int conclude(struct incidents *found, const char *path, const char *name, struct error *e)
 {
 	struct incident_store *s = found->store;
 	uint32_t n = 0;
@@ -1660,11 +1546,7 @@ static int conclude(struct incidents *found, const char *path, const char *name,
 	forget_from(found, n);
 	for (uint32_t i = 0; i < found->n; i++)
 		order(&found->incident[i]);
-	/* Times in a file with several recordings do not identify a place in it. */
-	for (uint32_t i = 0; i < found->n && i < REFINED && !err; i++)
-		if (found->incident[i].kind == INCIDENT_STRETCH && s->per_bin > 1 && s->recordings == 1)
-			err = store_refine(s, &found->incident[i], path, config, e);
-	if (!err && s->tasks)
+	if (s->tasks)
 		err = find_tasks(found, path, e);
 	for (uint32_t i = 0; i < found->n && !err; i++)
 		say(&found->incident[i]);
@@ -1674,11 +1556,25 @@ static int conclude(struct incidents *found, const char *path, const char *name,
 int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
 		   struct error *e)
 {
+	struct pipeline_config own = *config;
+	struct collect c = { .sink.ops = &ops };
+	struct pm_reader *reader;
 	int err;
 
 	*found = (struct incidents){ .store = memory_new(1, sizeof(*found->store)) };
-	err = store_collect(found->store, found, path, name, config, NULL, e);
-	return err ? err : conclude(found, path, name, config, e);
+	c.s = found->store;
+	own.mode = PIPELINE_EACH;
+	own.bind.rate = true;
+	own.selection = (struct selection){ 0 };
+	if ((err = input_open_as(&reader, path, name, e)))
+		return err;
+	err = choose_bins(c.s, &own, reader, path, e);
+	err = err ? err : pipeline_run(&own, reader, &c.sink, &found->result, e);
+	if (err)
+		error_prefix(e, "%s", name);
+	finish(&c, found);
+	pm_reader_close(reader);
+	return err ? err : conclude(found, path, name, e);
 }
 
 int incidents_begin(struct incidents *found, struct sink **sink, struct pm_reader *reader, const char *path,
@@ -1696,10 +1592,9 @@ int incidents_begin(struct incidents *found, struct sink **sink, struct pm_reade
 	return err;
 }
 
-int incidents_finish(struct incidents *found, struct sink *sink, const char *path,
-		     const struct pipeline_config *config, int err, struct error *e)
+int incidents_finish(struct incidents *found, struct sink *sink, const char *path, int err, struct error *e)
 {
 	finish((struct collect *)sink, found);
 	free(sink);
-	return err ? err : conclude(found, path, path, config, e);
+	return err ? err : conclude(found, path, path, e);
 }

@@ -2,7 +2,7 @@
  * What happened in a recording, and when: stretches in which series differ from the rest, slow drifts, CPUs that
  * stand out among their equals, lost ticks and damage. What happens at the same time is one incident.
  *
- *   incident.c        all metrics at all levels, in a bounded number of bins; exact times, who was busy, sentences
+ *   incident.c        all metrics at all levels, in a bounded number of bins; who was busy, sentences
  *   incident_scan.c   each series against itself, and against its peers; what belongs together
  */
 #pragma once
@@ -76,8 +76,7 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
  * failed. */
 int incidents_begin(struct incidents *found, struct sink **sink, struct pm_reader *reader, const char *path,
 		    struct error *e);
-int incidents_finish(struct incidents *found, struct sink *sink, const char *path,
-		     const struct pipeline_config *config, int err, struct error *e);
+int incidents_finish(struct incidents *found, struct sink *sink, const char *path, int err, struct error *e);
 void incidents_release(struct incidents *found);
 
 /* "+23 s for 5 s", "throughout". */

@@ -849,12 +849,11 @@ static double mean_of(const double *v, uint32_t from, uint32_t to)
 	return sum / (to - from);
 }
 
-/* The exact beginning and end: the run of values that are nearer to the stretch than to what is usual. */
+/* The exact beginning and end: the run with the largest sum of what is nearer to the stretch than to the usual. */
 static void find_ends(struct scan *x, struct stretch *s)
 {
 	uint32_t from, to, reach, start, end;
-	struct best_run run;
-	double half;
+	double half, sum = 0, most = 0;
 
 	if (!scan_series(x, s->series, false))
 		return;
@@ -864,12 +863,16 @@ static void find_ends(struct scan *x, struct stretch *s)
 	half = (mean_of(x->y, from, to) - x->level) / 2;
 	start = from > reach ? from - reach : 0;
 	end = to + reach < x->n ? to + reach : x->n;
-	run = (struct best_run){ .start = start };
-	for (uint32_t i = start; i < end && half != 0; i++)
-		best_run_add(&run, i, fmin((x->y[i] - x->level) / half - 1, 3));
-	if (run.to) {
-		from = run.from;
-		to = run.to;
+	for (uint32_t i = start; i < end && half != 0; i++) {
+		sum += fmin((x->y[i] - x->level) / half - 1, 3);
+		if (sum <= 0) {
+			sum = 0;
+			start = i + 1;
+		} else if (sum > most) {
+			most = sum;
+			from = start;
+			to = i + 1;
+		}
 	}
 	while (from && (x->y[from - 1] - x->level) / half > 1)
 		from--;

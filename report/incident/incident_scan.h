@@ -56,28 +56,9 @@ struct incident_store {
 	bool tasks;   /* they were recorded */
 };
 
-/* Finds incidents, best first. Their series have no order yet, and they have no exact times, tasks and sentences.
+/* Finds incidents, best first. Their series have no order yet, and they have no tasks and sentences.
  * What recurs in series loses its values. */
 void scan_all(struct incident_store *s, struct incidents *out);
 
 /* The least change of a metric that matters, in its unit; 0: any. */
 double incident_least(const char *metric);
-
-/* The run of values with the largest sum, fed value by value; to 0: none is above 0. */
-struct best_run {
-	double sum, best;
-	uint32_t start, from, to;
-};
-
-static inline void best_run_add(struct best_run *r, uint32_t i, double excess)
-{
-	r->sum += excess;
-	if (r->sum <= 0) {
-		r->sum = 0;
-		r->start = i + 1;
-	} else if (r->sum > r->best) {
-		r->best = r->sum;
-		r->from = r->start;
-		r->to = i + 1;
-	}
-}

@@ -164,7 +164,7 @@ def told(pmrep, path):
         stories.write(path, story, **how)
         found = incidents(pmrep, path)
         assert not stories.misses(found, expected, more), (name, stories.misses(found, expected, more), [i["text"] for i in found])
-        # Of a bin of several intervals the exact time.
+        # The exact time, in more than two hours, too.
         if name == "a node, in a long recording":
             assert (found[0]["from_s"], found[0]["to_s"]) == (4801, 4850), found[0]
 
