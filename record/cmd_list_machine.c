@@ -303,7 +303,8 @@ static int take_pmus(struct list *l, struct buf *notes, struct error *e)
 	return 0;
 }
 
-static int list_events(struct list *l, struct error *e)
+/* Appends the events whose name matches, for people. 0 or -errno. */
+static int list_events(struct list *l, struct buf *out, struct error *e)
 {
 	static const char *const head[] = { "EVENT", "KIND", "UNIT", "WHAT" };
 	static const struct {
@@ -313,7 +314,7 @@ static int list_events(struct list *l, struct error *e)
 		{ "TYPE:CONFIG", "numeric", "attr.type and attr.config, unchanged" },
 		{ "mem:ADDR[/LEN][:rwx]", "breakpoint", "accesses to an address" },
 	};
-	SCOPED(buf_release) struct buf text = BUF_INIT, notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct event_view view;
 	unsigned before = l->n;
 	int err = take_pmus(l, &notes, e);
@@ -332,10 +333,11 @@ static int list_events(struct list *l, struct error *e)
 	add_tracepoints(l, &view);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		add(l, forms[i].name, forms[i].kind, NULL, forms[i].help);
-	table_print(l->table, 0, true, false, &text);
+	if (l->n > before) {
+		table_print(l->table, 0, true, false, out);
+		buf_addstr(out, buf_str(&notes));
+	}
 	table_free(l->table);
-	if (l->n > before)
-		printf("%s%s", buf_str(&text), buf_str(&notes));
 	return 0;
 }
 
@@ -521,6 +523,7 @@ static void list_groups(struct list *l)
 static int list_all(struct list *l, struct error *e)
 {
 	bool all = !l->what, metrics = l->what && !strncmp(l->what, "metric", 6);
+	SCOPED(buf_release) struct buf events = BUF_INIT;
 	int err = 0;
 
 	root_init(&l->root, l->root_path);
@@ -529,7 +532,8 @@ static int list_all(struct list *l, struct error *e)
 	if (all || !strcmp(l->what, "sources"))
 		list_sources(l);
 	if (all || !strcmp(l->what, "events"))
-		err = list_events(l, e);
+		err = list_events(l, &events, e);
+	fputs(buf_str(&events), stdout);
 	if (metrics)
 		err = take_metrics(l, e);
 	if (err)
