@@ -39,16 +39,15 @@ struct counter_track {
 	double value;    /* of the last packet */
 };
 
-enum { ON_EVENTS, ON_LOST, ON_COMMAND, ON_RUNS, STANDING };
-static const char *const standing[STANDING] = { "Events", "No data", "Command", "Runs" };
+enum { ON_EVENTS, ON_LOST, ON_RUNS, STANDING };
+static const char *const standing[STANDING] = { "Events", "No data", "Runs" };
 
 /* Something that happened, waiting for the intervals before it and for the clocks. */
 struct happening {
-	uint64_t from, to; /* CLOCK_MONOTONIC */
+	uint64_t from, to; /* CLOCK_MONOTONIC; equal: at once */
 	uint64_t offset;   /* CLOCK_BOOTTIME - CLOCK_MONOTONIC, if known */
 	bool known;
 	int track;
-	enum { AT_ONCE, FROM_TO, FROM, TO } shape;
 	char *name; /* owned */
 };
 
@@ -58,7 +57,6 @@ struct trace {
 	uint64_t at;                       /* CLOCK_BOOTTIME of the last value; 0: no clock was written */
 	uint64_t end;                      /* of the last interval, CLOCK_MONOTONIC */
 	uint32_t run;                      /* 0: none is open */
-	bool command;                      /* its slice is open */
 	struct names number;               /* of a place, and of a metric at a place */
 	struct buf places;                 /* uint64_t: tracks by number */
 	struct buf counters;               /* struct counter_track by number */
@@ -354,13 +352,11 @@ static void note_interval(struct exporter *x, struct trace *t, const struct inte
 static void put_happening(struct exporter *x, struct trace *t, const struct happening *h)
 {
 	uint64_t offset = h->known ? h->offset : x->sink.boot_offset_ns, track = t->track[h->track];
+	bool lasts = h->to > h->from;
 
-	if (h->shape != TO)
-		put_slice(x, t, h->from + offset, h->shape == AT_ONCE ? INSTANT : SLICE_BEGIN, track, h->name);
-	if (h->shape == FROM_TO || (h->shape == TO && t->command))
+	put_slice(x, t, h->from + offset, lasts ? SLICE_BEGIN : INSTANT, track, h->name);
+	if (lasts)
 		put_slice(x, t, h->to + offset, SLICE_END, track, NULL);
-	if (h->shape == FROM || h->shape == TO)
-		t->command = h->shape == FROM;
 }
 
 static void put_happenings(struct exporter *x, struct trace *t)
@@ -404,22 +400,15 @@ static void perfetto_event(struct sink *sink, const struct pm_event *event)
 	struct exporter *x = exporter_of(sink);
 	struct trace *t = x->data ? x->data : (x->data = memory_new(1, sizeof(*t)));
 	uint64_t since = pm_map_u64(&event->attrs, PM_EVENT_KEY_SINCE, event->time_ns);
-	struct happening h = { .from = since,
-			       .to = event->time_ns,
-			       .shape = since < event->time_ns ? FROM_TO : AT_ONCE };
+	struct happening h = { .from = since, .to = event->time_ns };
 	struct buf text = BUF_INIT;
 
 	h.known = t->at != 0;
 	h.offset = sink->boot_offset_ns;
 	h.track = event->type == PM_EVENT_LOST ? ON_LOST : ON_EVENTS;
-	if (event->type == PM_EVENT_CHILD_START || event->type == PM_EVENT_CHILD_EXIT) {
-		h.track = ON_COMMAND;
-		h.shape = event->type == PM_EVENT_CHILD_START ? FROM : TO;
-	} else if (event->type == PM_EVENT_SUSPEND) {
-		/* It takes time on this clock only. */
+	/* It takes time on this clock only. */
+	if (event->type == PM_EVENT_SUSPEND)
 		h.to += pm_map_u64(&event->attrs, PM_EVENT_KEY_STEP, 0);
-		h.shape = FROM_TO;
-	}
 	event_text(event, &text);
 	h.name = memory_checked(buf_detach(&text));
 	buf_add(&t->happened, &h, sizeof(h));
@@ -432,7 +421,6 @@ static void forget(struct trace *t)
 	buf_clear(&t->places);
 	buf_clear(&t->counters);
 	t->machine = t->at = t->end = t->run = 0;
-	t->command = false;
 }
 
 static int perfetto_end(struct sink *sink)
@@ -450,8 +438,6 @@ static int perfetto_end(struct sink *sink)
 			put_slice(x, t, t->end + sink->boot_offset_ns, SLICE_END, c->missing, NULL);
 	}
 	end_run(x, t);
-	if (t->command)
-		put_slice(x, t, t->end + sink->boot_offset_ns, SLICE_END, t->track[ON_COMMAND], NULL);
 	forget(t);
 	return 0;
 }

@@ -184,7 +184,7 @@ def main():
         assert wanted <= levels, (name, levels)
         assert any(trace.path(t)[1] == "Runs" for t, *_ in trace.slices), name
         if name == "command.pmr":
-            assert any(trace.path(t)[1] == "Command" for t, *_ in trace.slices)
+            assert any(trace.path(t)[1] == "Events" and n == "child-start" for t, n, *_ in trace.instants)
     assert heaviest <= 20, heaviest
 
     # A line of the boot clock: 30 s of sleep before, snapshots at 1 s and 2 s, a marker, lost ticks, names of all kinds.
