@@ -1036,21 +1036,16 @@ static void parents_first(struct kept *kept, uint32_t n)
 	}
 }
 
-/* A number as people read it: "1,835", "68.2", "0.031". */
-static void put_number(struct buf *out, double v)
+/* A number as people read it: "1,835", "68.2", "0.031"; of bytes "68.2 k". */
+static void put_number(struct buf *out, double v, bool bytes)
 {
-	static const struct {
-		double from, size;
-		const char *sign;
-	} scale[] = { { 9.995e14, 1e15, "P" }, { 9.995e11, 1e12, "T" }, { 9.995e8, 1e9, "G" }, { 1e7, 1e6, "M" } };
-	double size = fabs(v);
+	double size = fabs(v), unit = 1e15;
 	char text[32];
 	int n;
 
-	for (size_t i = 0; i < sizeof(scale) / sizeof(*scale); i++)
-		if (size >= scale[i].from) {
-			buf_printf(out, size < 999.5 * scale[i].size ? "%.3g %s" : "%.0f %s", v / scale[i].size,
-				   scale[i].sign);
+	for (const char *sign = "PTGMk"; *sign; sign++, unit /= 1e3)
+		if (size >= 0.9995 * unit && (bytes || size >= 1e7)) {
+			buf_printf(out, size < 999.5 * unit ? "%.3g %c" : "%.0f %c", v / unit, *sign);
 			return;
 		}
 	if (size < 999.5) {
@@ -1075,7 +1070,7 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 	if (t->pid || one->task.ended <= 1) {
 		buf_addstr(&name, t->name ? t->name : "?");
 	} else {
-		put_number(&name, (double)one->task.ended);
+		put_number(&name, (double)one->task.ended, false);
 		if (parent_of(kept, n, t) < n)
 			buf_addstr(&name, " short-lived children");
 		else
@@ -1232,15 +1227,12 @@ static void put_value(struct buf *out, double v, const char *unit)
 
 	if (size > 0) {
 		/* "346 MB/s", "12 kB". */
-		uint64_t n = (uint64_t)llround(fmin(fabs(v) * size, 9e18));
-
-		if (v < 0 && n)
-			buf_addch(out, '-');
-		buf_bytes(out, n);
+		put_number(out, v * size, true);
+		buf_addstr(out, fabs(v) * size < 999.5 ? " B" : "B");
 		buf_addstr(out, unit + 2);
 		return;
 	}
-	put_number(out, v);
+	put_number(out, v, false);
 	if (!strcmp(unit, "1/s"))
 		buf_addstr(out, "/s");
 	else if (unit[0] && strcmp(unit, "1")) {
@@ -1267,46 +1259,6 @@ static void put_name(struct buf *out, const struct incident_series *s)
 	else if (len > 1 && s->display[len - 1] == '%')
 		len--;
 	text_escape(out, s->display, len);
-}
-
-/* Whether both values read the same, so that only their difference says something: 1.26 and 1.31 GB. */
-static bool reads_same(const struct incident_series *s)
-{
-	SCOPED(buf_release) struct buf usual = BUF_INIT;
-	SCOPED(buf_release) struct buf value = BUF_INIT;
-
-	put_value(&usual, s->usual, s->unit);
-	put_value(&value, s->value, s->unit);
-	return s->usual != s->value && !strcmp(buf_str(&usual), buf_str(&value));
-}
-
-static void put_move(struct buf *out, const struct incident_series *s)
-{
-	double times = s->usual > 0 ? s->value / s->usual : 0;
-
-	if (reads_same(s)) {
-		buf_addstr(out, s->value < s->usual ? " " : " +");
-		put_value(out, s->value - s->usual, s->unit);
-		buf_addstr(out, " (usually ");
-		put_value(out, s->usual, s->unit);
-		buf_addch(out, ')');
-		return;
-	}
-	if (strcmp(s->unit, "%") && times >= 2 && times < 1e4) {
-		buf_addstr(out, " x");
-		put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);
-		buf_addstr(out, " (");
-		put_value(out, s->value, s->unit);
-		buf_addch(out, ')');
-		return;
-	}
-	buf_addch(out, ' ');
-	put_value(out, s->value, s->unit);
-	if (strcmp(s->unit, "%") || s->usual >= 1 || s->value < s->usual) {
-		buf_addstr(out, " (usually ");
-		put_value(out, s->usual, s->usual == 0 ? "" : s->unit);
-		buf_addch(out, ')');
-	}
 }
 
 /* Where the first metric is said to be: at a single CPU or package that shows it, or any single place; in the system;
@@ -1345,6 +1297,9 @@ static void put_phrase(struct buf *out, const struct incident *i)
 {
 	uint32_t several;
 	const char *of;
+	static const char *const beside[] = {
+		[INCIDENT_STRETCH] = "usually", [INCIDENT_DRIFT] = "at first", [INCIDENT_PEER] = "its peers"
+	};
 	const struct incident_series *s = choose_place(i, &several, &of);
 	const struct word *w = row_of(s);
 
@@ -1357,24 +1312,11 @@ static void put_phrase(struct buf *out, const struct incident *i)
 		buf_addstr(out, "CPUs ");
 	}
 	put_name(out, s);
-	if (i->kind == INCIDENT_DRIFT && reads_same(s)) {
-		buf_addstr(out, s->value < s->usual ? " fell by " : " rose by ");
-		put_value(out, fabs(s->value - s->usual), s->unit);
-		buf_addstr(out, " to ");
-		put_value(out, s->value, s->unit);
-	} else if (i->kind == INCIDENT_DRIFT) {
-		buf_addstr(out, " from ");
-		put_value(out, s->usual, s->unit);
-		buf_addstr(out, " to ");
-		put_value(out, s->value, s->unit);
-	} else if (i->kind == INCIDENT_PEER) {
-		buf_addch(out, ' ');
-		put_value(out, s->value, s->unit);
-		buf_addstr(out, ", its peers ");
-		put_value(out, s->usual, s->unit);
-	} else {
-		put_move(out, s);
-	}
+	buf_addch(out, ' ');
+	put_value(out, s->value, s->unit);
+	buf_printf(out, " (%s ", beside[i->kind]);
+	put_value(out, s->usual, s->usual == 0 ? "" : s->unit);
+	buf_addch(out, ')');
 }
 
 bool incident_names_first(const struct incident *i, uint32_t k)

@@ -70,7 +70,7 @@ def trouble(pmrep, path):
     worlds.save(r, path, 120, [[levels], [[v // 4096 for v in levels]]])
     found = incidents(pmrep, path)
     check_types(found, 120)
-    assert [i["text"] for i in found] == ["+60 s for 10 s: page cache x3 (3.6 MB)"], found
+    assert [i["text"] for i in found] == ["+60 s for 10 s: page cache 3.6 MB (usually 1.21 MB)"], found
     # Of two recordings in one file the second is at its own time of day.
     data = b""
     for k in range(2):
@@ -107,7 +107,7 @@ def planted(pmrep, path):
     table, markdown = (subprocess.run([pmrep, "incidents", "--format=" + f, path], check=True, stdout=subprocess.PIPE,
                                       text=True).stdout for f in ("table", "markdown"))
     assert markdown.splitlines()[2].startswith("| +"), markdown
-    assert "stat.steal x" in table and "stat.steal x" in markdown, (table, markdown)
+    assert "stat.steal 0" in table and "stat.steal 0" in markdown, (table, markdown)
     # From a pipe, and nothing of what lies outside the window.
     with open(path, "rb") as source:
         piped = subprocess.run([pmrep, "incidents", "--format=json", "-"], check=True, stdin=source, stdout=subprocess.PIPE)
@@ -145,7 +145,7 @@ def planted(pmrep, path):
     found = incidents(pmrep, path)
     check_types(found, 120)
     # What somebody did comes before what comes of it.
-    assert re.match(r"\+60 s for 5 s: forks x[89]\d\d \(1,835/s\), and 1 more metric; "
+    assert re.match(r"\+60 s for 5 s: forks 1,835/s \(usually [\d.]+/s\), and 1 more metric; "
                     r"sh \(pid 4711\) and 9,120 short-lived children$", found[0]["text"]), found[0]
     trouble(pmrep, path)
     for background, cpus, seconds in (("bursty", 16, 300), ("periodic", 2, 600), ("quiet", 16, 120), ("quiet", 2, 600)):
