@@ -9,7 +9,6 @@
 
 struct perf_follow_ring {
 	int fd;
-	uint32_t cpu;
 	void *base; /* NULL: it writes into the buffer of another */
 };
 

@@ -989,7 +989,7 @@ static int add_ring(struct perf_follow *f, pid_t tid, uint32_t cpu, int into)
 		close(fd);
 		return err;
 	}
-	f->ring[f->n_rings++] = (struct perf_follow_ring){ .fd = fd, .cpu = cpu, .base = base };
+	f->ring[f->n_rings++] = (struct perf_follow_ring){ .fd = fd, .base = base };
 	return fd;
 }
 
@@ -1009,8 +1009,7 @@ static int follow_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint3
 	return 0;
 }
 
-/* Watches the tasks that these and their descendants start, or all (n 0), on these CPUs. They are also watched on
- * offline CPUs, for when these come online. 0 or -errno. */
+/* Watches the tasks that these and their descendants start, or all (n 0), on these CPUs. 0 or -errno. */
 static int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n, const struct cpulist *cpus)
 {
 	int err = 0, refused = 0;
@@ -1020,7 +1019,7 @@ static int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n
 		return -errno;
 	for (size_t c = 0; c < cpus->n && !err; c++) {
 		err = follow_cpu(f, tid, n, cpus->cpu[c]);
-		/* A CPU that is offline is left to perf_follow_cpu(), unless all are. */
+		/* A CPU that is offline is left out until it comes, unless all are. */
 		if (err == -ENODEV || err == -EINVAL || err == -ENXIO) {
 			refused = err;
 			err = 0;
@@ -1085,27 +1084,6 @@ static void perf_follow_read(struct noticed *n)
 	for (uint32_t i = 0; i < n->s->follow.n_rings; i++)
 		if (n->s->follow.ring[i].base)
 			read_ring(n, &n->s->follow.ring[i]);
-}
-
-/* A CPU has come online: the kernel has dropped a watch of all tasks there, or never had one. Watches of single tasks
- * stay. Reads pending records first. 0 or -errno. */
-static int perf_follow_cpu(struct noticed *to, const pid_t *tid, uint32_t n, uint32_t cpu)
-{
-	struct perf_follow *f = &to->s->follow;
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < f->n_rings; i++) {
-		if (f->ring[i].cpu != cpu) {
-			f->ring[kept++] = f->ring[i];
-			continue;
-		}
-		if (n)
-			return 0;
-		read_ring(to, &f->ring[i]);
-		close_ring(&f->ring[i]);
-	}
-	f->n_rings = kept;
-	return follow_cpu(f, tid, n, cpu);
 }
 
 /* An instance for a task that has none yet. */
@@ -1373,48 +1351,41 @@ static pid_t *live_tasks(const struct perf_source *s, const struct plan *p, uint
 	return tid;
 }
 
-static int watch_threads(struct perf_source *s, struct plan *p)
+/* Existing tasks can be counted even if new ones cannot. */
+static void watch_threads(struct perf_source *s, struct plan *p)
 {
 	SCOPED(cpulist_release) struct cpulist present = { 0 };
 	uint32_t n;
 	SCOPED(scoped_free) pid_t *tid = live_tasks(s, p, &n);
 	int err = root_cpulist(p->root, &present, "/sys/devices/system/cpu/present");
 
-	s->since_ticks = clocks_ns(CLOCK_BOOTTIME) / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (!err && (n || follows_all(p)))
 		err = perf_follow_begin(&s->follow, tid, n, &present);
-	return err;
+	if (err)
+		plan_refused(p, perf_reason(err), perf_remedy(err, NULL, p), pm_remark(PM_REMARK_NEW_TASKS));
 }
 
 /* Watches for new tasks. */
 static void perf_threads_begin(struct perf_source *s, struct plan *p)
 {
-	int err;
-
 	s->follow.epoll = -1;
 	if (!p->options->perf.per_thread || p->options->perf.no_inherit || !s->n_groups)
 		return;
-	err = watch_threads(s, p);
-	/* Existing tasks can be counted even so. */
-	if (err)
-		plan_refused(p, perf_reason(err), perf_remedy(err, NULL, p), pm_remark(PM_REMARK_NEW_TASKS));
+	s->since_ticks = clocks_ns(CLOCK_BOOTTIME) / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	watch_threads(s, p);
 }
 
-/* A CPU has come online: tasks that begin there are followed, too. Call perf_threads_update() afterwards. */
-static void perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
+/* A CPU has come online: the kernel has dropped a watch of all tasks there, or never had one. So all are watched anew,
+ * and what began meanwhile is searched for. Call perf_threads_update() afterwards. */
+static void perf_threads_cpu(struct perf_source *s, struct plan *p)
 {
 	struct noticed n = { .s = s, .p = p };
-	uint32_t n_tids;
-	SCOPED(scoped_free) pid_t *tid = NULL;
-	int err = 0;
 
 	if (s->follow.epoll < 0)
 		return;
-	tid = live_tasks(s, p, &n_tids);
-	if (n_tids || follows_all(p))
-		err = perf_follow_cpu(&n, tid, n_tids, cpu);
-	if (err)
-		plan_refused(p, perf_reason(err), pm_remark(0), pm_remark(PM_REMARK_NEW_TASKS_ON_CPU, cpu));
+	perf_follow_read(&n);
+	perf_follow_end(&s->follow);
+	watch_threads(s, p);
 	look_again(&n);
 }
 
@@ -1605,7 +1576,7 @@ static void perf_update(struct source *source, struct plan *p, uint32_t cpu, boo
 	}
 	perf_tool_cpu(s, p, cpu, online);
 	if (online) {
-		perf_threads_cpu(s, p, cpu);
+		perf_threads_cpu(s, p);
 		atomic_store(&source->stale, p->options->perf.per_thread);
 	}
 	for (uint32_t i = 0; i < s->n_groups; i++) {
