@@ -448,8 +448,7 @@ void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct b
 	add_items(&f, EVENTS_LIST, n, items);
 }
 
-/* Adds the bodies of definition and event frames to the model, and notes which parts changed. A repetition must equal
- * what is known. */
+/* ---- decoding ---- */
 
 struct decoding {
 	struct cbor c;
@@ -608,10 +607,7 @@ static void decode_topology(struct decoding *d)
 		if (t.cpu[k].cpu == PM_NONE || (k && t.cpu[k].cpu <= t.cpu[k - 1].cpu))
 			cbor_fail(&d->c, PM_RULE_CPUS);
 	if (!d->c.err && !same_topology(&t, &d->m->topology)) {
-		int err = pm_model_set_topology(d->m, &t);
-
-		if (err)
-			d->c.err = err;
+		d->c.err = pm_model_set_topology(d->m, &t);
 		d->news = true;
 	}
 	pm_topology_release(&t);
@@ -665,9 +661,8 @@ static void decode_one_config(struct decoding *d)
 	struct pm_config e = { .value = pm_u64(0) };
 	struct cbor *c = &d->c;
 	bool has_value = false, has_time = false, has_kind = false, newer;
-	uint32_t said;
+	uint32_t said, before = d->m->index.config_changes;
 	struct cbor_map m;
-	uint32_t before;
 
 	for (cbor_map(c, &m); cbor_next(c, &m);) {
 		if (m.key >= CONFIG_VALUE && m.key % 100 == CONFIG_VALUE && m.key / 100 <= PM_PRIVACY_TIME) {
@@ -708,13 +703,11 @@ static void decode_one_config(struct decoding *d)
 		cbor_fail(c, PM_RULE_CONFIG);
 	newer = is_newer(d, false, "a value read once", e.name ? e.name : "", 0);
 	if (!c->err && !newer) {
-		int err;
+		int err = pm_model_add_config(d->m, &e);
 
-		before = d->m->index.config_changes;
-		err = pm_model_add_config(d->m, &e);
 		if (err == -EINVAL)
 			cbor_fail(c, PM_RULE_CONFIG);
-		else if (err)
+		else
 			c->err = err;
 		d->news |= d->m->index.config_changes != before;
 	}
@@ -741,12 +734,10 @@ static void decode_config(struct decoding *d)
 static void add_pmu(struct decoding *d, bool known)
 {
 	struct pm_pmu p = { 0 };
-	int err;
 
 	cbor_value_map(&d->c, &p.attrs, ATTRS_DEPTH);
-	err = d->c.err || known ? 0 : pm_model_add_pmu(d->m, &p);
-	if (err)
-		d->c.err = err;
+	if (!d->c.err && !known)
+		d->c.err = pm_model_add_pmu(d->m, &p);
 	d->news |= !known;
 	pm_map_release(&p.attrs);
 }
@@ -759,14 +750,12 @@ static void decode_items(struct decoding *d, uint32_t *seen, void (*add)(struct 
 	for (cbor_body(&d->c, &m); cbor_next(&d->c, &m);) {
 		size_t n;
 
-		if (m.key == LIST_FIRST) {
+		if (m.key == LIST_FIRST)
 			first = take_u32(&d->c, PM_MAX_COLUMNS);
-			continue;
-		}
-		if (m.key != LIST_ITEMS) {
+		else if (m.key != LIST_ITEMS)
 			cbor_skip(&d->c);
+		if (m.key != LIST_ITEMS)
 			continue;
-		}
 		n = cbor_array(&d->c);
 		if (first == UINT64_MAX)
 			cbor_fail(&d->c, PM_RULE_FIRST);
@@ -775,11 +764,6 @@ static void decode_items(struct decoding *d, uint32_t *seen, void (*add)(struct 
 		if (!d->c.err && first + n > *seen)
 			*seen = (uint32_t)(first + n);
 	}
-}
-
-static void decode_pmus(struct decoding *d)
-{
-	decode_items(d, &d->seen->pmus, add_pmu);
 }
 
 /* Releases what *attrs held; the caller owns what it holds now. */
@@ -830,18 +814,10 @@ static void add_probe(struct decoding *d, bool known)
 	if (!p.source || !pm_remark_code(&p.what) || !has_reason)
 		cbor_fail(&d->c, PM_RULE_REQUIRED);
 	if (!d->c.err && !known) {
-		int err = pm_model_add_probe(d->m, &p);
-
-		if (err)
-			d->c.err = err;
+		d->c.err = pm_model_add_probe(d->m, &p);
 		d->news = true;
 	}
 	pm_probe_release(&p);
-}
-
-static void decode_probes(struct decoding *d)
-{
-	decode_items(d, &d->seen->probes, add_probe);
 }
 
 static void take_scale(struct cbor *c, struct pm_scale *s)
@@ -1397,10 +1373,10 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 		decode_instances(&d);
 		break;
 	case PM_FRAME_PMUS:
-		decode_pmus(&d);
+		decode_items(&d, &seen->pmus, add_pmu);
 		break;
 	case PM_FRAME_PROBES:
-		decode_probes(&d);
+		decode_items(&d, &seen->probes, add_probe);
 		break;
 	case PM_FRAME_CONFIG:
 		decode_config(&d);

@@ -397,22 +397,10 @@ static uint32_t id_place(const struct model_ids *ids, uint32_t id)
 	return (uint32_t)(id * ids->secret >> 32) & (ids->places - 1);
 }
 
-static uint32_t *find_id(const struct model_ids *ids, const void *array, size_t size, uint32_t id)
-{
-	uint32_t mask = ids->places - 1;
-
-	for (uint32_t i = id_place(ids, id);; i = (i + 1) & mask) {
-		uint32_t *place = &ids->place[i];
-
-		if (!*place || id_at(array, *place - 1, size) == id)
-			return place;
-	}
-}
-
 /* The place of an id in the array; PM_NONE if it is not there. Items begin with their id. */
 static uint32_t model_ids_place(const struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id)
 {
-	uint32_t *place;
+	uint32_t mask = ids->places - 1;
 
 	if (!id)
 		return PM_NONE;
@@ -420,11 +408,23 @@ static uint32_t model_ids_place(const struct model_ids *ids, const void *array, 
 		return id - 1;
 	if (!ids->place)
 		return PM_NONE;
-	place = find_id(ids, array, size, id);
-	return *place ? *place - 1 : PM_NONE;
+	for (uint32_t i = id_place(ids, id); ids->place[i]; i = (i + 1) & mask)
+		if (id_at(array, ids->place[i] - 1, size) == id)
+			return ids->place[i] - 1;
+	return PM_NONE;
 }
 
-/* Builds a map of `n` items with room for as many more. */
+/* Notes the place of an id that is not in the map. */
+static void put_id(struct model_ids *ids, uint32_t id, uint32_t place)
+{
+	uint32_t mask = ids->places - 1, i = id_place(ids, id);
+
+	while (ids->place[i])
+		i = (i + 1) & mask;
+	ids->place[i] = place + 1;
+}
+
+/* Builds a map of `n` items with room for as many more. 0 or -ENOMEM. */
 static int build(struct model_ids *ids, const void *array, uint32_t n, size_t size)
 {
 	uint32_t places = 64;
@@ -436,7 +436,7 @@ static int build(struct model_ids *ids, const void *array, uint32_t n, size_t si
 	ids->place = calloc(places, sizeof(*ids->place));
 	ids->places = ids->place ? places : 0;
 	for (uint32_t i = 0; i < n && ids->place; i++)
-		*find_id(ids, array, size, id_at(array, i, size)) = i + 1;
+		put_id(ids, id_at(array, i, size), i);
 	return ids->place ? 0 : -ENOMEM;
 }
 
@@ -446,9 +446,7 @@ static int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, s
 {
 	int err = 0;
 
-	if (!ids->place && id != n + 1)
-		err = build(ids, array, n, size);
-	else if (ids->place && n >= ids->places / 2)
+	if (ids->place ? n >= ids->places / 2 : id != n + 1)
 		err = build(ids, array, n, size);
 	/* Allocate now, so that giving a slot back cannot fail. */
 	if (!err)
@@ -457,13 +455,8 @@ static int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, s
 		return err;
 	*slot = ids->n_spare ? ids->spare[--ids->n_spare] : ids->slots++;
 	/* The item is stored behind the others before anyone looks it up. */
-	if (ids->place) {
-		uint32_t mask = ids->places - 1, i = id_place(ids, id);
-
-		while (ids->place[i])
-			i = (i + 1) & mask;
-		ids->place[i] = n + 1;
-	}
+	if (ids->place)
+		put_id(ids, id, n);
 	return 0;
 }
 
@@ -475,31 +468,13 @@ static int model_ids_retire(struct model_ids *ids, uint32_t id)
 	return 0;
 }
 
-static void model_ids_give_back(struct model_ids *ids, uint32_t slot)
-{
-	ids->spare[ids->n_spare++] = slot;
-}
-
-/* Makes sure that items can be dropped; -ENOMEM. */
-static int model_ids_map(struct model_ids *ids, const void *array, uint32_t n, size_t size)
-{
-	return ids->place ? 0 : build(ids, array, n, size);
-}
-
 /* After items were dropped: nothing has retired. */
 static void model_ids_rebuild(struct model_ids *ids, const void *array, uint32_t n, size_t size)
 {
-	uint32_t mask = ids->places - 1;
-
 	ids->n_retired = ids->n_kept = 0;
 	memset(ids->place, 0, ids->places * sizeof(*ids->place));
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = id_place(ids, id_at(array, i, size));
-
-		while (ids->place[k])
-			k = (k + 1) & mask;
-		ids->place[k] = i + 1;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		put_id(ids, id_at(array, i, size), i);
 }
 
 #define KEY_ROW(key, number, kind, name) { key, PM_VALUE_##kind, name },
@@ -1162,7 +1137,7 @@ static void forget_groups(struct pm_model *m, bool *needed)
 			continue;
 		}
 		m->index.bytes -= group_size(g);
-		model_ids_give_back(ids, g->slot);
+		ids->spare[ids->n_spare++] = g->slot;
 		pm_group_release(g);
 	}
 	m->n_groups = n;
@@ -1188,7 +1163,7 @@ static void forget_instances(struct pm_model *m, const bool *needed)
 			continue;
 		}
 		m->index.bytes -= instance_size(x);
-		model_ids_give_back(ids, x->slot);
+		ids->spare[ids->n_spare++] = x->slot;
 		model_instance_release(x);
 	}
 	m->n_instances = n;
@@ -1214,11 +1189,11 @@ void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx, bool 
 	if (!few && !many(&index->instance_ids, m->n_instances) && !many(&index->group_ids, m->n_groups))
 		return;
 	/* Without memory, try another time. */
-	if (model_ids_map(&index->instance_ids, m->instance, m->n_instances, sizeof(*m->instance)) ||
-	    model_ids_map(&index->group_ids, m->group, m->n_groups, sizeof(*m->group)))
-		return;
 	needed = calloc(index->instance_ids.slots + 1, sizeof(*needed));
-	if (!needed)
+	if (!needed ||
+	    (!index->instance_ids.place &&
+	     build(&index->instance_ids, m->instance, m->n_instances, sizeof(*m->instance))) ||
+	    (!index->group_ids.place && build(&index->group_ids, m->group, m->n_groups, sizeof(*m->group))))
 		return;
 	if (needs)
 		needs(ctx, m, needed);

@@ -2459,19 +2459,13 @@ static int no_recording(const uint8_t *start, size_t len, struct error *e)
 	return error_set(e, EINVAL, "is not a recording");
 }
 
-static int other_major(unsigned major, struct error *e)
-{
-	return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d", major,
-			 PM_MAJOR);
-}
-
 /* Moves to the first good frame, whatever lies before it. */
 static int open_at(struct pm_reader *r, struct error *e)
 {
 	struct window *w = &r->window;
 	uint8_t start[FRAME_PROBE];
 	struct frame_head h;
-	bool ours;
+	bool ours, other;
 	size_t len;
 	int ok = window_need(w, sizeof(start));
 
@@ -2491,11 +2485,12 @@ static int open_at(struct pm_reader *r, struct error *e)
 	ok = find_frame(r, &h);
 	if (ok < 0)
 		return error_sys(e, -ok, "read");
-	if (ok == 1 && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR &&
-	    h.type != PM_FRAME_HEADER)
+	other = ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR;
+	if (ok == 1 && other && h.type != PM_FRAME_HEADER)
 		ok = 0;
-	if (!ok && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR)
-		return other_major(start[FRAME_MAGIC_LEN], e);
+	if (!ok && other)
+		return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d",
+				 start[FRAME_MAGIC_LEN], PM_MAJOR);
 	if (!ok && ours)
 		return error_set(e, EINVAL, "is a recording, but none of its frames can be read");
 	if (!ok)
