@@ -95,11 +95,10 @@ enum buffer {
 	TEXTS,   /* each ends with a zero byte */
 	TEXT_AT, /* size_t: in TEXTS, by number */
 	/* The column at hand: */
-	RUNS,     /* struct run */
-	DISTINCT, /* uint64_t: numbers of the texts in its dictionary */
-	INDEX,    /* uint32_t: of a text in DISTINCT, by number; PM_NONE: not there */
-	FLAT,     /* uint64_t: its values, one by one */
-	RAW,      /* of a page */
+	RUNS,  /* struct run */
+	INDEX, /* uint32_t: of a text in its dictionary, by number; PM_NONE: not there */
+	FLAT,  /* uint64_t: its values, one by one */
+	RAW,   /* of a page */
 	PACKED,
 	BUFFERS
 };
@@ -275,22 +274,23 @@ static void put(struct waiting *w, uint64_t v, uint64_t n)
 	}
 }
 
-/* Gives each run the index of its text in a dictionary of the distinct ones. */
-static void find_distinct(struct waiting *w)
+/* The distinct texts of the runs, each of which learns the index of its own. Returns their number. */
+static uint32_t put_dictionary(struct waiting *w)
 {
 	size_t runs = COUNT(w, RUNS, struct run), size = COUNT(w, TEXT_AT, size_t) * sizeof(uint32_t);
-	uint32_t *index = memset(output_room(&w->buf[INDEX], size), 0xff, size);
+	uint32_t *index = memset(output_room(&w->buf[INDEX], size), 0xff, size), n = 0;
 
-	buf_clear(&w->buf[DISTINCT]);
 	for (struct run *r = AT(w, RUNS, struct run, 0); runs; r++, runs--) {
 		if (r->v == NONE)
 			continue;
 		if (index[r->v] == PM_NONE) {
-			index[r->v] = (uint32_t)COUNT(w, DISTINCT, uint64_t);
-			ADD(w, DISTINCT, r->v);
+			index[r->v] = n++;
+			put_little(&w->buf[RAW], strlen(text_of(w, r->v)), 4);
+			buf_addstr(&w->buf[RAW], text_of(w, r->v));
 		}
 		r->index = index[r->v];
 	}
+	return n;
 }
 
 static bool is_above(const struct waiting *w, enum type type, uint64_t a, uint64_t b)
@@ -312,16 +312,6 @@ static bool find_bounds(const struct waiting *w, enum type type, uint64_t *least
 	}
 	return *least != NONE && (type != TEXT || (strlen(text_of(w, *least)) <= STATISTIC_MAX &&
 						   strlen(text_of(w, *most)) <= STATISTIC_MAX));
-}
-
-static void put_dictionary(struct waiting *w)
-{
-	for (size_t i = 0; i < COUNT(w, DISTINCT, uint64_t); i++) {
-		const char *text = text_of(w, *AT(w, DISTINCT, uint64_t, i));
-
-		put_little(&w->buf[RAW], strlen(text), 4);
-		buf_addstr(&w->buf[RAW], text);
-	}
 }
 
 /* Which rows have a value, or the indices of those that have one, as runs; zstd finds the patterns in them. */
@@ -381,10 +371,8 @@ static int end_column(struct waiting *w, size_t group)
 			flat[n++] = r->v;
 	encoding = n ? about_type[c->type].encoding : PLAIN;
 	if (encoding == RLE_DICTIONARY) {
-		find_distinct(w);
-		distinct = COUNT(w, DISTINCT, uint64_t);
 		dictionary = position(w);
-		put_dictionary(w);
+		distinct = put_dictionary(w);
 		put_page(w, DICTIONARY_PAGE, PLAIN, distinct, g);
 	}
 	data = position(w);
