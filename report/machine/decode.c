@@ -264,21 +264,12 @@ static void scaled(struct decoded *d, const char *name, unsigned raw, double uni
 
 static void bias(struct decoded *d, const char *name, unsigned v)
 {
-	static const struct {
-		uint8_t value;
-		const char *name;
-	} known[] = {
-		{ 0, "performance" }, { 4, "balance-performance" }, { 6, "balanced" }, { 8, "balance-power" },
-		{ 15, "power" },
+	static const char *const known[16] = {
+		[0] = "performance", [4] = "balance-performance", [6] = "balanced", [8] = "balance-power",
+		[15] = "power",
 	};
-	const char *text = NULL;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		text = known[i].value == v ? known[i].name : text;
-	if (text)
-		decode_put(d, name, "%u (%s)", v, text);
-	else
-		decode_put(d, name, "%u", v);
+	decode_put(d, name, known[v & 15] ? "%u (%s)" : "%u", v, known[v & 15]);
 }
 
 static void limit(const struct cpu_facts *f, struct decoded *d, const char *name, unsigned v)

@@ -190,37 +190,31 @@ static void label_of(const struct complexes *c, const struct pm_model *m, uint32
 		buf_printf(out, " +%u", n - SHOWN_DEVICES);
 }
 
-/* Labels by the names of PMUs, so that each instance is looked up once. */
-static void label_all(struct places *p, const struct pm_model *m, const struct complexes *c, struct buf *label)
+int pci_label(struct places *p, const struct pm_model *m)
 {
+	SCOPED(complexes_release) struct complexes c;
+	/* By the names of PMUs, so that each instance is looked up once. */
 	SCOPED(names_release) struct names of = { 0 };
+	int err = complexes_load(&c, m);
+	struct buf *label;
 	uint32_t k;
 
+	if (err || !c.map.n_functions)
+		return err;
+	label = memory_new(m->n_pmus, sizeof(*label));
 	for (k = 0; k < m->n_pmus; k++) {
 		const char *name = pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, "");
 
-		label_of(c, m, k, &label[k]);
+		label_of(&c, m, k, &label[k]);
+		memory_whole(&label[k]);
 		if (label[k].len && !names_get(&of, name, NULL))
 			memory_done(names_set(&of, name, k));
-		memory_whole(&label[k]);
 	}
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		if (m->instance[i].kind == PM_PMU &&
 		    names_get(&of, pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, ""), &k))
 			places_label(p, &m->instance[i], buf_str(&label[k]));
-}
-
-int pci_label(struct places *p, const struct pm_model *m)
-{
-	SCOPED(complexes_release) struct complexes c;
-	int err = complexes_load(&c, m);
-	struct buf *label;
-
-	if (err || !c.map.n_functions)
-		return err;
-	label = memory_new(m->n_pmus, sizeof(*label));
-	label_all(p, m, &c, label);
-	for (uint32_t k = 0; k < m->n_pmus; k++)
+	for (k = 0; k < m->n_pmus; k++)
 		buf_release(&label[k]);
 	free(label);
 	return 0;
