@@ -104,6 +104,7 @@ static int copy(const struct bundle_job *j, struct redact *redact, struct spool 
 		struct error *e)
 {
 	struct rewrite_rules rules = {
+		.redact = redact,
 		.every = a->every,
 		.gather = a->every,
 		.zstd_level = !a->every                  ? 0 :
@@ -123,8 +124,6 @@ static int copy(const struct bundle_job *j, struct redact *redact, struct spool 
 	tell_lost(a->every, &history);
 	memory_whole(&history);
 	rules.history = buf_str(&history);
-	if (redact)
-		redact_rules(redact, &rules);
 	gzip = gzip_writer_new(keep_bytes, a);
 	err = rewrite_all(&rules, 1, rewrite_spool, in, gzip_write, gzip, &a->result, e);
 	if (!err && (err = gzip_finish(gzip)))

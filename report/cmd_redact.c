@@ -63,7 +63,7 @@ static void name_output(const struct redact_job *j, struct buf *path)
 
 static int redact_one(struct redact_job *j, const char *file, struct error *e)
 {
-	struct rewrite_rules rules = { .history = "redacted" };
+	struct rewrite_rules rules = { .history = "redacted", .redact = j->redact };
 	struct rewrite_result result;
 	SCOPED(buf_release) struct buf path = BUF_INIT;
 	struct outfile out = { .fd = -1 };
@@ -76,7 +76,6 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	if (!err)
 		err = outfile_open(&out, buf_str(&path), j->copy.overwrite | OUTFILE_BINARY, j->copy.files.path,
 				   (size_t)j->copy.files.n, e);
-	redact_rules(j->redact, &rules);
 	if (!err)
 		err = rewrite_all(&rules, 1, rewrite_spool, &in, outfile_write, &out, &result, e);
 	/* Write the map first: without it even its owner could not interpret the pseudonyms. */

@@ -344,9 +344,8 @@ struct redact {
 		char *name; /* owned */
 		struct pm_clocks shift;
 	} * boot; /* owned: of each recording of the file, if time is shifted */
-	size_t n_boots, next;
+	size_t n_boots;
 	const struct redact_boot *now; /* of the one that is copied */
-	struct rewrite_rules *rules;   /* by which it is */
 	char host[64];                 /* the first host's name or pseudonym; "": none */
 	uint64_t wall_ns;              /* where the first recording begins, shifted; 0: unknown */
 	struct names given;            /* names of counters in the output, and the hash of the original */
@@ -1200,7 +1199,7 @@ static void forget(struct redact *r)
 		free(r->boot[i].name);
 	free(r->boot);
 	r->boot = NULL;
-	r->n_boots = r->next = 0;
+	r->n_boots = 0;
 	r->seen = (struct redact_seen){ 0 };
 	r->host[0] = '\0';
 	r->wall_ns = 0;
@@ -1241,10 +1240,10 @@ static void note_classes(const struct redact *r, struct pm_map *header)
 	memory_done(pm_map_set(header, PM_HEADER_REDACTED, list));
 }
 
-static void on_header(void *ctx, struct pm_map *header)
+void redact_header(struct redact *r, struct pm_map *header)
 {
-	clean_map(ctx, header, pm_header_keys);
-	note_classes(ctx, header);
+	clean_map(r, header, pm_header_keys);
+	note_classes(r, header);
 }
 
 /* ---- counters ---- */
@@ -1278,15 +1277,14 @@ static void rename_counter(struct redact *r, struct pm_counter *c, const char *k
 	pm_map_remove(&c->attrs, PM_COUNTER_MEMBER);
 }
 
-static void on_source(void *ctx, char **source)
+void redact_source(struct redact *r, char **source)
 {
 	if (!is_source(*source))
 		replace(source, "redacted");
 }
 
-static enum rewrite_fate on_counter(void *ctx, struct pm_counter *c)
+void redact_counter(struct redact *r, struct pm_counter *c)
 {
-	struct redact *r = ctx;
 	const char *kind = counter_name_kind(r, c);
 	const struct catalog_counter *row = catalog_named(c->source, c->name);
 	SCOPED(scoped_free) char *old = memory_text(c->name);
@@ -1303,7 +1301,7 @@ static enum rewrite_fate on_counter(void *ctx, struct pm_counter *c)
 		clean(r, &c->display);
 	/* One of a pseudonym means the same in every recording. */
 	make_unique(r, &c->name, kind ? c->name : old);
-	on_source(r, &c->source);
+	redact_source(r, &c->source);
 	if (!among("1 s ms us ns J mJ uJ W V A Cel K Hz kHz MHz GHz By KiBy MiBy GiBy By/s KiBy/s MiBy/s GiBy/s bit "
 		   "%",
 		   c->unit))
@@ -1311,41 +1309,36 @@ static enum rewrite_fate on_counter(void *ctx, struct pm_counter *c)
 	/* Only a decimal number is a scale. */
 	if (c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
 		replace(&c->scale.text, "1");
-	return REWRITE_KEEP;
 }
 
 /* ---- instances, topology, PMUs ---- */
 
-static enum rewrite_fate on_instance(void *ctx, struct pm_instance *i)
+void redact_instance(struct redact *r, struct pm_instance *i)
 {
-	struct redact *r = ctx;
 	const char *kind = instance_name_kind(r, i);
 
 	if (kind)
 		rename_field(r, &i->attrs, PM_INSTANCE_NAME, kind, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
 	clean_map(r, &i->attrs, pm_instance_keys);
-	return REWRITE_KEEP;
 }
 
-static void on_topology(void *ctx, struct pm_topology *t)
+void redact_topology(struct redact *r, struct pm_topology *t)
 {
 	for (uint32_t i = 0; i < t->n_types; i++)
-		clean(ctx, &t->type[i]);
+		clean(r, &t->type[i]);
 }
 
-static void on_pmu(void *ctx, struct pm_pmu *p)
+void redact_pmu(struct redact *r, struct pm_pmu *p)
 {
-	clean_map(ctx, &p->attrs, pm_pmu_keys);
+	clean_map(r, &p->attrs, pm_pmu_keys);
 }
 
 /* ---- remarks, and values that are read once ---- */
 
-static void on_probe(void *ctx, struct pm_probe *p)
+void redact_probe(struct redact *r, struct pm_probe *p)
 {
-	struct redact *r = ctx;
-
 	pm_map_release(&p->attrs);
-	on_source(r, &p->source);
+	redact_source(r, &p->source);
 	clean_remark(r, &p->what);
 	clean_remark(r, &p->hint);
 }
@@ -1365,10 +1358,8 @@ static bool is_clock_config(const char *name)
 	return parse_is_among("msr.0x10 msr.0xe7 msr.0xe8 msr.tsc msr.aperf msr.mperf", name, strlen(name));
 }
 
-static enum rewrite_fate on_config(void *ctx, struct pm_config *c)
+enum rewrite_fate redact_config(struct redact *r, struct pm_config *c)
 {
-	struct redact *r = ctx;
-
 	if (!is_known_config(c->name) || !keeps(r, (uint32_t)c->privacy * 100 + 50, NULL) ||
 	    (r->options.shift_time && is_clock_config(c->name)))
 		return REWRITE_DROP;
@@ -1378,19 +1369,18 @@ static enum rewrite_fate on_config(void *ctx, struct pm_config *c)
 
 /* ---- events ---- */
 
-static enum rewrite_fate on_event(void *ctx, struct pm_event *e)
+enum rewrite_fate redact_event(struct redact *r, struct pm_event *e)
 {
 	if (!pm_event_name(e->type))
 		return REWRITE_DROP;
-	clean_map(ctx, &e->attrs, pm_event_keys);
+	clean_map(r, &e->attrs, pm_event_keys);
 	return REWRITE_KEEP;
 }
 
 /* ---- numbers ---- */
 
-static enum rewrite_fate on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
+enum rewrite_fate redact_text(struct redact *r, struct pm_value *v)
 {
-	struct redact *r = ctx;
 	struct pm_value name;
 
 	/* Nobody knows what bytes reveal. */
@@ -1410,10 +1400,10 @@ static void shift(uint64_t *clock, uint64_t by)
 		*clock += by;
 }
 
-static void on_clocks(void *ctx, struct pm_clocks *c)
+void redact_clocks(struct redact *r, struct pm_clocks *c)
 {
-	struct redact *r = ctx;
-
+	if (!r->options.shift_time)
+		return;
 	shift(&c->realtime, r->now->shift.realtime);
 	shift(&c->monotonic_raw, r->now->shift.monotonic_raw);
 	shift(&c->boottime, r->now->shift.boottime);
@@ -1422,45 +1412,21 @@ static void on_clocks(void *ctx, struct pm_clocks *c)
 
 /* What the kernel, a driver or a register has counted since the boot reveals its time. Perf counts from where it was
  * asked to. */
-static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
+uint64_t redact_rebase(struct redact *r, const struct pm_counter *c)
 {
-	struct redact *r = ctx;
-
-	if (c->semantics != PM_CUMULATIVE || !strcmp(c->source, "perf") ||
+	if (!r->options.shift_time || c->semantics != PM_CUMULATIVE || !strcmp(c->source, "perf") ||
 	    pm_map_bool(&c->attrs, PM_COUNTER_FROM_ZERO, false) || pm_map_get(&c->attrs, PM_COUNTER_SHIFT))
 		return 0;
 	return !strcmp(c->name, "msr.tsc") ? r->now->shift.counter :
 					     map_base(&r->map, r->now->name, c->name, c->width);
 }
 
-/* Each recording of a file has a boot of its own. */
-static void on_begin(void *ctx)
+uint64_t redact_begin(struct redact *r, size_t recording)
 {
-	struct redact *r = ctx;
-
-	r->now = &r->boot[r->next];
-	r->next += r->next + 1 < r->n_boots;
-	r->rules->shift_ns = r->now->shift.monotonic;
-}
-
-void redact_rules(struct redact *r, struct rewrite_rules *rules)
-{
-	r->next = 0;
-	r->rules = rules;
-	rules->ctx = r;
-	rules->begin = r->options.shift_time ? on_begin : NULL;
-	rules->header = on_header;
-	rules->counter = on_counter;
-	rules->instance = on_instance;
-	rules->source = on_source;
-	rules->topology = on_topology;
-	rules->pmu = on_pmu;
-	rules->probe = on_probe;
-	rules->config = on_config;
-	rules->event = on_event;
-	rules->text = on_text;
-	rules->clocks = r->options.shift_time ? on_clocks : NULL;
-	rules->rebase = r->options.shift_time ? on_rebase : NULL;
+	if (!r->options.shift_time)
+		return 0;
+	r->now = &r->boot[recording < r->n_boots ? recording : r->n_boots - 1];
+	return r->now->shift.monotonic;
 }
 
 /* ---- files ---- */

@@ -5,7 +5,7 @@
  * event's name, a path in a refusal), so a first pass collects all that is dropped, and the copy removes it from
  * every text that stays.
  *
- *   redact_new -> redact_look (a first reading) -> redact_rules -> rewrite_all -> redact_save -> redact_free
+ *   redact_new -> redact_look (a first reading) -> rewrite_all -> redact_save -> redact_free
  *
  * Several recordings can share one; their pseudonyms and shifts are then the same.
  */
@@ -29,8 +29,6 @@ int redact_new(struct redact **r, const struct redact_options *o, struct error *
 void redact_free(struct redact *r);
 /* Reads all definitions and events of the next recording to redact; forgets those of the previous one. */
 int redact_look(struct redact *r, const struct spool *in, struct error *e);
-/* Sets the functions and times of the rules for a copy of that recording, and no other fields. */
-void redact_rules(struct redact *r, struct rewrite_rules *rules);
 /* Appends a name for that recording, without an ending, because the file's name often names the machine. */
 void redact_file_name(const struct redact *r, struct buf *name);
 /* Writes the map, if there is one, readable by its owner only. */
@@ -38,3 +36,21 @@ int redact_save(struct redact *r, struct error *e);
 
 /* Whether a text is a pseudonym that redact_... could have made: "host-0123abcd". */
 bool redact_is_pseudonym(const char *text);
+
+/* For rewrite_all(), with copies of what becomes known. At the beginning of each recording of the file, from 0: what to
+ * add to all times of CLOCK_MONOTONIC, modulo 2^64. */
+uint64_t redact_begin(struct redact *r, size_t recording);
+void redact_header(struct redact *r, struct pm_map *header);
+void redact_counter(struct redact *r, struct pm_counter *c);
+void redact_instance(struct redact *r, struct pm_instance *i);
+void redact_topology(struct redact *r, struct pm_topology *t);
+void redact_pmu(struct redact *r, struct pm_pmu *p);
+void redact_probe(struct redact *r, struct pm_probe *p);
+enum rewrite_fate redact_config(struct redact *r, struct pm_config *c);
+enum rewrite_fate redact_event(struct redact *r, struct pm_event *e);
+/* A value of TEXT or BYTES columns, once for each in a recording. */
+enum rewrite_fate redact_text(struct redact *r, struct pm_value *v);
+void redact_clocks(struct redact *r, struct pm_clocks *c); /* monotonic is shifted */
+void redact_source(struct redact *r, char **source);       /* that of a group; owned, by malloc */
+/* What to add to each value of a counter of integers, modulo 2^width; differences do not change. */
+uint64_t redact_rebase(struct redact *r, const struct pm_counter *c);

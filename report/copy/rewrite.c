@@ -8,6 +8,7 @@
 #include "common/double_bits.h"
 #include "common/memory.h"
 #include "common/random.h"
+#include "report/copy/redact.h"
 #include "report/input/input.h"
 
 #define GATHER_BYTES (8u << 20) /* of values that wait for their chunk */
@@ -80,6 +81,8 @@ struct rewrite {
 	struct rewrite_maps maps;
 	struct rewrite_rows rows;
 	struct rewrite_result result;
+	uint64_t shift_ns;     /* added to all times, modulo 2^64 */
+	size_t outputs;        /* recordings begun */
 	uint32_t segment_base; /* added to the segments of the input */
 	uint32_t segment_last; /* the last one written */
 	uint32_t recordings;
@@ -102,7 +105,7 @@ struct pick {
 /* A time of the input on the output's clock; what lies before that began is at its beginning. */
 static uint64_t time_of(const struct rewrite *w, uint64_t ns)
 {
-	uint64_t to = ns + w->rules->shift_ns;
+	uint64_t to = ns + w->shift_ns;
 
 	return to > INT64_MAX ? 1 : to;
 }
@@ -146,7 +149,7 @@ static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struc
 	if (m->string[id - 1])
 		return m->string[id - 1] - 1;
 	memory_done(pm_value_copy(&copy, old));
-	r = !w->rules->text || w->rules->text(w->rules->ctx, c, &copy) == REWRITE_KEEP ?
+	r = !w->rules->redact || redact_text(w->rules->redact, &copy) == REWRITE_KEEP ?
 		    pm_model_add_string(&w->model, copy.str.data, copy.str.len, copy.kind == PM_VALUE_BYTES) :
 		    0;
 	pm_value_release(&copy);
@@ -301,7 +304,7 @@ static int put_group(struct rewrite *w, const struct pm_model *in, const struct 
 	for (uint32_t k = 0; k < to->n_columns && !err; k++) {
 		struct rewrite_column *column = &to->column[k];
 		size_t first = column->from * from->stride + p->row;
-		uint64_t add = k < to->n_clocks ? w->rules->shift_ns : 0, *v = slot->g.v + k * slot->g.stride + rows;
+		uint64_t add = k < to->n_clocks ? w->shift_ns : 0, *v = slot->g.v + k * slot->g.stride + rows;
 		const uint16_t *status = from->status && k >= to->n_head ? from->status + first : NULL;
 		uint32_t at = 0;
 
@@ -334,7 +337,7 @@ static int put_rows(struct rewrite *w, const struct pm_model *in, const struct p
 			err = put_group(w, in, &chunk->group[i], p, &r->slot[slot++]);
 	}
 	for (uint32_t i = 0; i < p->n; at += !is_skipped(p, i), i++) {
-		r->tick[at] = chunk->tick[p->row + i] + w->rules->shift_ns;
+		r->tick[at] = chunk->tick[p->row + i] + w->shift_ns;
 		/* Numbered by what is left: if one snapshot in ten stays, numbers cost as little. */
 		r->number[at] = chunk->number[p->row + i] / (w->rules->every > 1 ? w->rules->every : 1);
 		r->flags[at] = chunk->flags[p->row + i];
@@ -377,9 +380,9 @@ static int flush_rows(struct rewrite *w)
 	out.flags = r->flags;
 	out.group = group;
 	out.n_groups = r->n_slots + r->n_lost;
-	out.clocks.monotonic += w->rules->shift_ns;
-	if (w->rules->clocks)
-		w->rules->clocks(w->rules->ctx, &out.clocks);
+	out.clocks.monotonic += w->shift_ns;
+	if (w->rules->redact)
+		redact_clocks(w->rules->redact, &out.clocks);
 	err = pm_writer_chunk(w->writer, &out);
 	r->chunk.rows = r->n_lost = 0;
 	r->spare = false;
@@ -489,6 +492,8 @@ static int map_counters(struct rewrite *w, const struct pm_model *in, struct err
 
 		memory_hold(&m->counter, &m->cap_counters, m->n_counters + 1, sizeof(*m->counter));
 		memory_done(pm_counter_copy(&copy, &in->counter[m->n_counters]));
+		if (w->rules->redact)
+			redact_counter(w->rules->redact, &copy);
 		if (!w->rules->counter || w->rules->counter(w->rules->ctx, &copy) == REWRITE_KEEP)
 			id = counter_place(w, &copy, e);
 		pm_counter_release(&copy);
@@ -529,6 +534,8 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 			copy.added_ns = time_of(w, copy.added_ns);
 		if (copy.retired_ns)
 			copy.retired_ns = time_of(w, copy.retired_ns);
+		if (w->rules->redact)
+			redact_instance(w->rules->redact, &copy);
 		if (!w->rules->instance || w->rules->instance(w->rules->ctx, &copy) == REWRITE_KEEP) {
 			id = instance_again(w, &copy);
 			if (!id)
@@ -577,8 +584,8 @@ static struct rewrite_column value_column(const struct rewrite *w, const struct 
 	const struct pm_counter *c = pm_model_counter(in, pm_group_counter_of(g, v));
 	struct rewrite_column column = { .from = pm_group_head(g) + v };
 
-	if (w->rules->rebase && (c->type == PM_U64 || c->type == PM_S64))
-		column.rebase = w->rules->rebase(w->rules->ctx, c);
+	if (w->rules->redact && (c->type == PM_U64 || c->type == PM_S64))
+		column.rebase = redact_rebase(w->rules->redact, c);
 	column.adds_up = !column.rebase && adds_up(w, c);
 	if (column.rebase || column.adds_up || pm_counter_texts(c))
 		column.counter = c->id;
@@ -632,8 +639,8 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	if (g->retired)
 		return 0;
 	copy.source = memory_text(g->source);
-	if (w->rules->source)
-		w->rules->source(w->rules->ctx, &copy.source);
+	if (w->rules->redact)
+		redact_source(w->rules->redact, &copy.source);
 	copy.counter = memory_new(g->n_counters, sizeof(*copy.counter));
 	copy.instance = memory_new(g->n_instances + 1, sizeof(*copy.instance));
 	out->column = memory_new(pm_group_columns(g), sizeof(*out->column));
@@ -720,8 +727,8 @@ static void copy_topology(struct rewrite *w, const struct pm_model *in)
 	w->maps.topology_ns = in->topology.time_ns;
 	memory_done(pm_model_set_topology(&w->model, &in->topology));
 	t->time_ns = time_of(w, t->time_ns);
-	if (w->rules->topology)
-		w->rules->topology(w->rules->ctx, t);
+	if (w->rules->redact)
+		redact_topology(w->rules->redact, t);
 }
 
 static bool pmu_again(const struct rewrite *w, const struct pm_pmu *p)
@@ -740,8 +747,8 @@ static int copy_pmus(struct rewrite *w, const struct pm_model *in)
 		struct pm_pmu copy = { 0 };
 
 		memory_done(pm_map_copy(&copy.attrs, &in->pmu[w->maps.n_pmus].attrs));
-		if (w->rules->pmu)
-			w->rules->pmu(w->rules->ctx, &copy);
+		if (w->rules->redact)
+			redact_pmu(w->rules->redact, &copy);
 		if (!pmu_again(w, &copy))
 			r = pm_model_add_pmu(&w->model, &copy);
 		pm_map_release(&copy.attrs);
@@ -769,8 +776,8 @@ static int copy_probes(struct rewrite *w, const struct pm_model *in)
 		struct pm_probe copy;
 
 		memory_done(pm_probe_copy(&copy, &in->probe[w->maps.n_probes]));
-		if (w->rules->probe)
-			w->rules->probe(w->rules->ctx, &copy);
+		if (w->rules->redact)
+			redact_probe(w->rules->redact, &copy);
 		if (!probe_again(w, &copy))
 			r = pm_model_add_probe(&w->model, &copy);
 		pm_probe_release(&copy);
@@ -799,7 +806,7 @@ static int copy_configs(struct rewrite *w, const struct pm_model *in)
 
 		memory_done(pm_config_copy(&copy, &in->config[w->maps.n_configs]));
 		copy.time_ns = time_of(w, copy.time_ns);
-		if ((!w->rules->config || w->rules->config(w->rules->ctx, &copy) == REWRITE_KEEP) &&
+		if ((!w->rules->redact || redact_config(w->rules->redact, &copy) == REWRITE_KEEP) &&
 		    !config_again(w, &copy))
 			r = pm_model_add_config(&w->model, &copy);
 		pm_config_release(&copy);
@@ -835,8 +842,8 @@ static void copy_header(struct rewrite *w, const struct pm_model *in)
 						  0 /* start and end only */
 						  :
 						  interval * w->rules->every)));
-	if (w->rules->header)
-		w->rules->header(w->rules->ctx, &w->model.header);
+	if (w->rules->redact)
+		redact_header(w->rules->redact, &w->model.header);
 	if (w->rules->history)
 		add_history(&w->model.header, w->rules->history);
 }
@@ -884,8 +891,8 @@ static int open_output(struct rewrite *w, struct error *e)
 	struct pm_writer_config config = { .sink = w->sink, .sink_ctx = w->sink_ctx, .model = &w->model };
 	int err;
 
-	if (w->rules->begin)
-		w->rules->begin(w->rules->ctx);
+	w->shift_ns = w->rules->redact ? redact_begin(w->rules->redact, w->outputs) : 0;
+	w->outputs++;
 	config.zstd_level = w->rules->zstd_level;
 	pm_model_init(&w->model);
 	err = random_bytes(w->model.recording_id, sizeof(w->model.recording_id));
@@ -913,7 +920,7 @@ static bool in_window(const struct rewrite *w, uint64_t ns)
  * last one of the previous recording. */
 static bool join(struct rewrite *w, const struct pm_chunk *chunk)
 {
-	bool again = w->last_tick && chunk->tick[0] + w->rules->shift_ns == w->last_tick;
+	bool again = w->last_tick && chunk->tick[0] + w->shift_ns == w->last_tick;
 
 	if (w->begun)
 		return false;
@@ -1044,7 +1051,7 @@ static int take_event(struct rewrite *w, const struct pm_event *event)
 		return 0;
 	memory_done(pm_map_copy(&copy.attrs, &event->attrs));
 	shift_event(w, &copy);
-	if (map_event(w, &copy) && (!w->rules->event || w->rules->event(w->rules->ctx, &copy) == REWRITE_KEEP)) {
+	if (map_event(w, &copy) && (!w->rules->redact || redact_event(w->rules->redact, &copy) == REWRITE_KEEP)) {
 		/* Events stay between the snapshots where they were. */
 		r = flush_rows(w);
 		if (!r)
@@ -1063,7 +1070,7 @@ static int write_note(struct rewrite *w, const struct pm_damage *d)
 	memory_done(pm_remark_code(&remark) ? 0 : -ENOMEM);
 	remark.array.item[1] = pm_u64(d->length);
 	memory_done(pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, remark));
-	if (!w->rules->event || w->rules->event(w->rules->ctx, &e) == REWRITE_KEEP)
+	if (!w->rules->redact || redact_event(w->rules->redact, &e) == REWRITE_KEEP)
 		r = pm_writer_event(w->writer, &e);
 	pm_event_release(&e);
 	return r;
@@ -1182,7 +1189,7 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 	case PM_ITEM_CHUNK:
 		if (!w->opened && (err = open_window(w, reader, &item->chunk, e)))
 			return err < 0 ? err : 0;
-		if (w->recordings && !w->begun && item->chunk.from_ns + w->rules->shift_ns < w->last_tick)
+		if (w->recordings && !w->begun && item->chunk.from_ns + w->shift_ns < w->last_tick)
 			return error_set(e, EINVAL, "its recordings overlap in time: they are not consecutive");
 		forget(w, reader);
 		err = pm_reader_decode(reader, &chunk);

@@ -15,32 +15,15 @@
 /* What happens to something. */
 enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP };
 
-/*
- * All functions may be NULL: everything is copied unchanged. They get copies, and may change all but ids and
- * references. They are called once: for counters and instances when these become known, for others when they are
- * written.
- */
+struct redact;
+
+/* All may be NULL or 0: everything is copied unchanged. Functions get copies, and may change all but ids and
+ * references; they are called once, when a counter or an instance becomes known. */
 struct rewrite_rules {
 	void *ctx;
-	void (*header)(void *ctx, struct pm_map *header);
+	struct redact *redact; /* what takes names and times from all that is copied */
 	enum rewrite_fate (*counter)(void *ctx, struct pm_counter *c);
 	enum rewrite_fate (*instance)(void *ctx, struct pm_instance *i); /* dropping it drops its columns */
-	void (*topology)(void *ctx, struct pm_topology *t);
-	void (*pmu)(void *ctx, struct pm_pmu *p);
-	void (*probe)(void *ctx, struct pm_probe *p);
-	enum rewrite_fate (*config)(void *ctx, struct pm_config *c);
-	/* Times of the input, on the shifted clock if shifted. */
-	enum rewrite_fate (*event)(void *ctx, struct pm_event *e);
-	/* A value of TEXT or BYTES columns, once for each in a recording; `c` is the first counter that has it. */
-	enum rewrite_fate (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
-	void (*clocks)(void *ctx, struct pm_clocks *c); /* monotonic is shifted */
-	void (*source)(void *ctx, char **source);       /* that of a group; owned, by malloc */
-	/* What to add to each value of a counter of integers, modulo 2^width; differences do not change. Called once
-	 * for each group with the counter. */
-	uint64_t (*rebase)(void *ctx, const struct pm_counter *c);
-
-	/* Before anything of a recording of the output: may set shift_ns. */
-	void (*begin)(void *ctx);
 	/* Before the first snapshot of a recording, when model and clocks are known: may set from_ns and to_ns. */
 	int (*start)(void *ctx, struct pm_reader *reader, const struct pm_chunk_head *first, struct error *e);
 
@@ -48,8 +31,7 @@ struct rewrite_rules {
 	/* One snapshot in so many; 0 and 1: all. The first and last of each segment stay, so that sums and means over
 	 * the whole do not change. Deltas of skipped snapshots are added up, peaks are kept. */
 	uint32_t every;
-	uint64_t shift_ns; /* added, modulo 2^64, to all times of CLOCK_MONOTONIC */
-	int zstd_level;    /* 0: the default of the writer */
+	int zstd_level; /* 0: the default of the writer */
 	/* Fills chunks as far as possible, for the smallest file; `every` does so in any case. Otherwise chunks keep
 	 * their ends and clocks. */
 	bool gather;

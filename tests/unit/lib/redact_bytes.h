@@ -9,7 +9,7 @@
 
 static inline void redact_bytes(struct redact *redact, const struct buf *in, struct buf *out)
 {
-	struct rewrite_rules rules = { .history = "redacted" };
+	struct rewrite_rules rules = { .history = "redacted", .redact = redact };
 	struct rewrite_result result;
 	struct error e = { 0 };
 	struct spool spool;
@@ -20,7 +20,6 @@ static inline void redact_bytes(struct redact *redact, const struct buf *in, str
 	close(fd);
 	assert_int_equal(spool_open(&spool, path, SPOOL_TWICE, &e), 0);
 	assert_int_equal(redact_look(redact, &spool, &e), 0);
-	redact_rules(redact, &rules);
 	assert_int_equal(rewrite_all(&rules, 1, rewrite_spool, &spool, take, out, &result, &e), 0);
 	spool_close(&spool);
 	unlink(path);
