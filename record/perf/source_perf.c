@@ -1375,8 +1375,8 @@ static void perf_threads_begin(struct perf_source *s, struct plan *p)
 	watch_threads(s, p);
 }
 
-/* A CPU has come online: the kernel has dropped a watch of all tasks there, or never had one. So all are watched anew,
- * and what began meanwhile is searched for. Call perf_threads_update() afterwards. */
+/* A CPU has come online: the kernel has dropped a watch of all tasks there, or never had one. So all are watched
+ * anew, and what began meanwhile is searched for. Call perf_threads_update() afterwards. */
 static void perf_threads_cpu(struct perf_source *s, struct plan *p)
 {
 	struct noticed n = { .s = s, .p = p };
