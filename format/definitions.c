@@ -217,42 +217,16 @@ static void encode_group(struct buf *out, const struct pm_group *g, const struct
 	add_ids(&f, GROUP_INSTANCES, g->instance, g->n_instances);
 }
 
-/* The ids of a list: only the first, if they are consecutive. */
-struct listed {
-	struct buf ranges; /* all but the last range, which is [first, first + n) */
-	uint64_t n_ranges;
-	uint32_t first, n, all;
-};
-
-static void list_close(struct listed *l)
+/* The ids of a list, which ascend: only the first, if they are consecutive. */
+static void add_listed(struct cbor_fields *f, unsigned key, const struct buf *ids)
 {
-	if (!l->n)
-		return;
-	cbor_add_uint(&l->ranges, l->first);
-	cbor_add_uint(&l->ranges, l->n);
-	l->n_ranges++;
-}
+	const uint32_t *id = (const void *)ids->data;
+	size_t n = ids->len / sizeof(*id);
 
-static void list_add(struct listed *l, uint32_t id)
-{
-	if (!l->n || id != l->first + l->n) {
-		list_close(l);
-		l->first = id;
-		l->n = 0;
-	}
-	l->n++;
-	l->all++;
-}
-
-static void add_listed(struct cbor_fields *f, unsigned key, struct listed *l)
-{
-	if (!l->n_ranges) {
-		cbor_field_uint(f, key, l->first);
-	} else {
-		list_close(l);
-		add_items(f, key, 2 * l->n_ranges, &l->ranges);
-	}
-	buf_release(&l->ranges);
+	if (id[n - 1] - id[0] == n - 1)
+		cbor_field_uint(f, key, id[0]);
+	else
+		cbor_field_ranges(f, key, id, n);
 }
 
 /* Adds items of the span until the slice is full; returns how many. */
@@ -263,9 +237,8 @@ static void add_listed(struct cbor_fields *f, unsigned key, struct listed *l)
 void encode_schema(struct buf *out, const struct pm_model *m, struct span *counters, struct span *groups,
 		   struct span *strings, struct retired *retired, bool live)
 {
-	SCOPED(buf_release) struct buf s = BUF_INIT, g = BUF_INIT, c = BUF_INIT;
+	SCOPED(buf_release) struct buf s = BUF_INIT, g = BUF_INIT, c = BUF_INIT, ids = BUF_INIT;
 	struct span first_counter = *counters, first_string = *strings;
-	struct listed listed = { .ranges = BUF_INIT };
 	struct retired gone = { 0 };
 	struct cbor_fields f = cbor_fields(out);
 
@@ -278,7 +251,7 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 			if (live && one->retired)
 				continue;
 			encode_group(&g, one, live || !one->continues ? NULL : pm_model_group(m, one->continues));
-			list_add(&listed, one->id);
+			buf_add(&ids, &one->id, sizeof(one->id));
 		});
 	TAKE(&s, strings, cbor_add_value(&s, &m->string[strings->from]));
 	/* A group retires after the one that continues it is written. */
@@ -287,9 +260,10 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 		cbor_field_uint(&f, SCHEMA_FIRST_COUNTER, first_counter.from + 1ull);
 		add_items(&f, SCHEMA_COUNTERS, counters->from - first_counter.from, &c);
 	}
-	if (listed.all) {
-		add_listed(&f, SCHEMA_FIRST_GROUP, &listed);
-		add_items(&f, SCHEMA_GROUPS, listed.all, &g);
+	buf_carry(out, &ids);
+	if (ids.len) {
+		add_listed(&f, SCHEMA_FIRST_GROUP, &ids);
+		add_items(&f, SCHEMA_GROUPS, ids.len / sizeof(uint32_t), &g);
 	}
 	if (strings->from > first_string.from) {
 		cbor_field_uint(&f, SCHEMA_FIRST_STRING, first_string.from + 1ull);
@@ -337,9 +311,8 @@ void encode_instances(struct buf *out, const struct pm_model *m, struct span *in
 		      const struct retired *retired, bool live)
 {
 	uint64_t base_ns = retired->n ? pm_model_instance(m, retired->id[0])->retired_ns : 0;
-	struct listed listed = { .ranges = BUF_INIT };
 	struct cbor_fields f = cbor_fields(out);
-	SCOPED(buf_release) struct buf items = BUF_INIT;
+	SCOPED(buf_release) struct buf items = BUF_INIT, ids = BUF_INIT;
 
 	TAKE(&items, instances, {
 		const struct pm_instance *one = &m->instance[instances->from];
@@ -348,12 +321,13 @@ void encode_instances(struct buf *out, const struct pm_model *m, struct span *in
 			continue;
 		base_ns = base_ns ? base_ns : one->added_ns ? one->added_ns : one->retired_ns;
 		add_instance(&items, one, base_ns);
-		list_add(&listed, one->id);
+		buf_add(&ids, &one->id, sizeof(one->id));
 	});
 	cbor_field_unless(&f, INSTANCES_BASE, base_ns, 0);
-	if (listed.all) {
-		add_listed(&f, INSTANCES_FIRST, &listed);
-		add_items(&f, INSTANCES_LIST, listed.all, &items);
+	buf_carry(out, &ids);
+	if (ids.len) {
+		add_listed(&f, INSTANCES_FIRST, &ids);
+		add_items(&f, INSTANCES_LIST, ids.len / sizeof(uint32_t), &items);
 	}
 	if (retired->n)
 		add_retired(&f, m, retired, base_ns);

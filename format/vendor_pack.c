@@ -1,5 +1,6 @@
 #include "format/vendor_pack.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,12 +16,16 @@
 #include "format/compress.h"
 #include "format/crc32c.h"
 
-#define HEAD       16
 #define MAX_INDEX  (1u << 20)
 #define MAX_RAW    (64u << 20)
 #define PACK_LEVEL 19
 
 static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '3' };
+
+struct head {
+	char magic[8];
+	uint32_t index, crc; /* little-endian */
+};
 
 char *vendor_pack_path(void)
 {
@@ -100,34 +105,23 @@ static int take_line(struct vendor_pack *p, char *line)
 	return -EBADMSG;
 }
 
-static uint32_t get_le32(const uint8_t *b)
-{
-	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
-static void put_le32(uint8_t *b, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		b[i] = (uint8_t)(v >> 8 * i);
-}
-
 static int read_index(struct vendor_pack *p)
 {
-	uint8_t head[HEAD];
+	struct head head;
 	char *rest, *line;
 	SCOPED(scoped_free) char *text = NULL;
 	uint32_t size;
 	int err = 0;
 
-	if (pread(p->fd, head, HEAD, 0) != HEAD || memcmp(head, magic, sizeof(magic)))
+	if (pread(p->fd, &head, sizeof(head), 0) != sizeof(head) || memcmp(head.magic, magic, sizeof(magic)))
 		return -EBADMSG;
-	size = get_le32(head + 8);
+	size = le32toh(head.index);
 	if (size > MAX_INDEX)
 		return -EBADMSG;
 	text = memory_new((size_t)size + 1, 1);
-	if (pread(p->fd, text, size, HEAD) != (ssize_t)size || crc32c(text, size) != get_le32(head + 12))
+	if (pread(p->fd, text, size, sizeof(head)) != (ssize_t)size || crc32c(text, size) != le32toh(head.crc))
 		err = -EBADMSG;
-	p->begin = HEAD + size;
+	p->begin = sizeof(head) + size;
 	for (rest = text; !err && (line = strsep(&rest, "\n"));)
 		err = take_line(p, line);
 	return err;
@@ -278,14 +272,14 @@ int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
 {
 	SCOPED(buf_release) struct buf frames = BUF_INIT, index = BUF_INIT, file = BUF_INIT;
 	SCOPED(scoped_free) char *temporary = memory_format("%s.XXXXXX", path);
-	uint8_t head[HEAD];
+	struct head head;
 	int err, fd;
 
 	pack_sets(p, &index, &frames);
-	memcpy(head, magic, sizeof(magic));
-	put_le32(head + 8, (uint32_t)index.len);
-	put_le32(head + 12, crc32c(index.data, index.len));
-	buf_add(&file, head, HEAD);
+	memcpy(head.magic, magic, sizeof(magic));
+	head.index = htole32((uint32_t)index.len);
+	head.crc = htole32(crc32c(index.data, index.len));
+	buf_add(&file, &head, sizeof(head));
 	buf_add(&file, index.data, index.len);
 	buf_add(&file, frames.data, frames.len);
 	memory_whole(&file);

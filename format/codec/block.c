@@ -195,21 +195,6 @@ static int fill_missing(struct block_scratch *s, const struct layout *l, const s
 	return 0;
 }
 
-static void put_le(uint8_t *out, uint64_t v)
-{
-	for (int i = 0; i < 8; i++)
-		out[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint64_t get_le(const uint8_t *in)
-{
-	uint64_t v = 0;
-
-	for (int i = 7; i >= 0; i--)
-		v = v << 8 | in[i];
-	return v;
-}
-
 static uint64_t plain_tag(uint8_t type)
 {
 	return type == PM_F64 ? TAG_F64LE : type == PM_S64 ? TAG_S64LE : TAG_U64LE;
@@ -227,7 +212,7 @@ static void add_plain(struct buf *out, const struct layout *l, const uint64_t *v
 			return;
 		for (uint32_t c = 0; c < l->band[b].columns; c++, v += stride) {
 			for (uint32_t r = 0; r < rows; r++, out->len += 8)
-				put_le(out->data + out->len, v[r]);
+				store_le64(out->data + out->len, v[r]);
 		}
 	}
 }
@@ -311,7 +296,7 @@ static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, ui
 			cbor_fail(c, PM_RULE_PLAIN);
 		for (uint32_t k = 0; k < l->band[b].columns && !c->err; k++, v += stride)
 			for (uint32_t r = 0; r < rows; r++, data += 8)
-				v[r] = get_le(data);
+				v[r] = load_le64(data);
 	}
 }
 

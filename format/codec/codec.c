@@ -231,25 +231,6 @@ static bool choose_kind(const struct pm_matrix *m, uint32_t b, uint32_t first, u
 	return *byte == usual;
 }
 
-static uint64_t swap_on_big_endian(uint64_t x)
-{
-	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(x) : x;
-}
-
-static void store_le64(uint8_t *p, uint64_t x)
-{
-	x = swap_on_big_endian(x);
-	memcpy(p, &x, sizeof(x));
-}
-
-static uint64_t load_le64(const uint8_t *p)
-{
-	uint64_t x;
-
-	memcpy(&x, p, sizeof(x));
-	return swap_on_big_endian(x);
-}
-
 struct bit_writer {
 	uint8_t *to;
 	uint64_t bits;

@@ -6,8 +6,10 @@
  */
 #pragma once
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/buf.h"
 
@@ -42,6 +44,20 @@ struct pm_matrix {
 /* First byte of the lengths. */
 #define PM_MATRIX_FRESH 1 /* the matrix starts from absolute values although the chunk depends on another */
 #define PM_MATRIX_KINDS 2 /* the kinds of bands follow; without them, all are of the usual one */
+
+static inline void store_le64(uint8_t *p, uint64_t x)
+{
+	x = htole64(x);
+	memcpy(p, &x, sizeof(x));
+}
+
+static inline uint64_t load_le64(const uint8_t *p)
+{
+	uint64_t x;
+
+	memcpy(&x, p, sizeof(x));
+	return le64toh(x);
+}
 
 /* By how much a number is expected to grow: as much as last time. After a 0 nothing is known. */
 static inline uint64_t pm_growth(uint64_t before, uint64_t v)
