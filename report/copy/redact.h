@@ -37,8 +37,8 @@ int redact_save(struct redact *r, struct error *e);
 /* Whether a text is a pseudonym that redact_... could have made: "host-0123abcd". */
 bool redact_is_pseudonym(const char *text);
 
-/* For rewrite_all(), with copies of what becomes known. At the beginning of each recording of the file, from 0: what to
- * add to all times of CLOCK_MONOTONIC, modulo 2^64. */
+/* For rewrite_all(), with copies of what becomes known. At the beginning of each recording of the file, from 0: what
+ * to add to all times of CLOCK_MONOTONIC, modulo 2^64. */
 uint64_t redact_begin(struct redact *r, size_t recording);
 void redact_header(struct redact *r, struct pm_map *header);
 void redact_counter(struct redact *r, struct pm_counter *c);
