@@ -1161,34 +1161,6 @@ static void end_recording(struct redact *r, const struct pm_model *m, struct pm_
 	*first = (struct pm_clocks){ 0 };
 }
 
-static int look(struct redact *r, struct pm_reader *reader, struct error *e)
-{
-	struct pm_clocks first = { 0 };
-	struct pm_item item = { 0 };
-	bool grown = false;
-	int n;
-
-	while ((n = pm_reader_next(reader, &item)) != 0) {
-		if (n < 0)
-			return input_failed(e, n, "cannot continue reading");
-		if (item.kind == PM_ITEM_MODEL)
-			grown |= !(item.parts & PM_PART_REPEATED);
-		else if (item.kind == PM_ITEM_RECORDING)
-			end_recording(r, pm_reader_model(reader), &first);
-		else if (item.kind == PM_ITEM_EVENT)
-			look_at_map(r, &item.event->attrs, pm_event_keys);
-		/* Frames of definitions may refer to later ones, but chunks do not. */
-		if (grown && (item.kind == PM_ITEM_CHUNK || item.kind == PM_ITEM_END)) {
-			look_at_model(r, pm_reader_model(reader));
-			grown = false;
-		}
-		if (item.kind == PM_ITEM_CHUNK && !first.monotonic)
-			first = item.chunk.clocks;
-	}
-	end_recording(r, pm_reader_model(reader), &first);
-	return 0;
-}
-
 /* All that is known of the recordings of a file. */
 static void forget(struct redact *r)
 {
@@ -1208,11 +1180,35 @@ static void forget(struct redact *r)
 int redact_look(struct redact *r, const struct spool *in, struct error *e)
 {
 	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
+	struct pm_clocks first = { 0 };
+	struct pm_item item = { 0 };
+	bool grown = false;
+	int n;
 
 	forget(r);
 	if (spool_reader(&reader, in, e))
 		return -e->number;
-	return look(r, reader, e) ? error_prefix(e, "%s", in->name) : 0;
+	while ((n = pm_reader_next(reader, &item)) != 0) {
+		if (n < 0) {
+			input_failed(e, n, "cannot continue reading");
+			return error_prefix(e, "%s", in->name);
+		}
+		if (item.kind == PM_ITEM_MODEL)
+			grown |= !(item.parts & PM_PART_REPEATED);
+		else if (item.kind == PM_ITEM_RECORDING)
+			end_recording(r, pm_reader_model(reader), &first);
+		else if (item.kind == PM_ITEM_EVENT)
+			look_at_map(r, &item.event->attrs, pm_event_keys);
+		/* Frames of definitions may refer to later ones, but chunks do not. */
+		if (grown && (item.kind == PM_ITEM_CHUNK || item.kind == PM_ITEM_END)) {
+			look_at_model(r, pm_reader_model(reader));
+			grown = false;
+		}
+		if (item.kind == PM_ITEM_CHUNK && !first.monotonic)
+			first = item.chunk.clocks;
+	}
+	end_recording(r, pm_reader_model(reader), &first);
+	return 0;
 }
 
 void redact_free(struct redact *r)
@@ -1228,22 +1224,17 @@ void redact_free(struct redact *r)
 
 /* ---- the header ---- */
 
-static void note_classes(const struct redact *r, struct pm_map *header)
+void redact_header(struct redact *r, struct pm_map *header)
 {
 	struct pm_value list = pm_array(3);
 
+	clean_map(r, header, pm_header_keys);
 	memory_checked(list.array.item);
 	list.array.n = 0;
 	for (enum pm_privacy p = PM_PRIVACY_MACHINE; p <= PM_PRIVACY_TIME; p++)
 		if (p == PM_PRIVACY_TIME ? r->options.shift_time : !among(r->keep, privacy_name(p)))
 			list.array.item[list.array.n++] = pm_text(privacy_name(p));
 	memory_done(pm_map_set(header, PM_HEADER_REDACTED, list));
-}
-
-void redact_header(struct redact *r, struct pm_map *header)
-{
-	clean_map(r, header, pm_header_keys);
-	note_classes(r, header);
 }
 
 /* ---- counters ---- */

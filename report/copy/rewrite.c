@@ -136,7 +136,7 @@ static bool goes_over(const struct rewrite *w, const struct pm_chunk_group *g)
 /* ---- values that take more than a copy ---- */
 
 /* The string of the output for one of the input, or -errno; 0: the rules drop it, or there is none. */
-static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struct pm_counter *c, uint64_t id)
+static int64_t text_of(struct rewrite *w, const struct pm_model *in, uint64_t id)
 {
 	const struct pm_value *old = id <= UINT32_MAX ? pm_model_string(in, (uint32_t)id) : NULL;
 	struct rewrite_maps *m = &w->maps;
@@ -193,7 +193,7 @@ static int convert(struct rewrite *w, const struct pm_model *in, struct rewrite_
 		if (c->width < 64)
 			*v &= (1ull << c->width) - 1;
 	} else if (pm_counter_texts(c)) {
-		id = *status ? 0 : text_of(w, in, c, *v);
+		id = *status ? 0 : text_of(w, in, *v);
 		if (id < 0)
 			return (int)id;
 		if (!id && !*status)

@@ -51,15 +51,9 @@ static void decode_word(struct decoded *d, const char *name, const char *word)
 	buf_addstr(&d->text, word);
 }
 
-static void decode_flag(struct decoded *d, const char *name, bool set)
+static void decode_flag(struct decoded *d, const char *name, bool set, const char *no)
 {
-	begin_field(d, set ? "" : "no", NULL);
-	buf_addstr(&d->text, name);
-}
-
-static void decode_state(struct decoded *d, const char *name, bool set)
-{
-	begin_field(d, set ? "" : "not", NULL);
+	begin_field(d, set ? "" : no, NULL);
 	buf_addstr(&d->text, name);
 }
 
@@ -182,7 +176,7 @@ static void latency(const struct cpu_facts *f, uint64_t value, struct decoded *d
 	static const double unit_ns[] = { 1, 32, 1024, 32768, 1048576, 33554432 };
 	unsigned unit = cpu_bits(value, 12, 10);
 
-	decode_state(d, "valid", cpu_bits(value, 15, 15));
+	decode_flag(d, "valid", cpu_bits(value, 15, 15), "not");
 	if (unit < 6)
 		decode_add(d, "latency", cpu_bits(value, 9, 0) * unit_ns[unit], "ns");
 	else
@@ -303,13 +297,13 @@ static void decode_field(const struct cpu_facts *f, const struct reg_field *r, u
 		decode_add(d, r->name, v, "");
 		return;
 	case FIELD_FLAG:
-		decode_flag(d, r->name, v);
+		decode_flag(d, r->name, v, "no");
 		return;
 	case FIELD_STATE:
-		decode_state(d, r->name, v);
+		decode_flag(d, r->name, v, "not");
 		return;
 	case FIELD_INVERSE:
-		decode_flag(d, r->name, !v);
+		decode_flag(d, r->name, !v, "no");
 		return;
 	case FIELD_HEX:
 		decode_hex(d, r->name, v);
@@ -540,7 +534,7 @@ static void flags(const struct pm_model *m, uint32_t leaf, const char *name, dec
 		return;
 	for (size_t i = 0; i < sizeof(flag_rows) / sizeof(flag_rows[0]); i++)
 		if (flag_rows[i].leaf == leaf)
-			decode_flag(&d, flag_rows[i].name, reg[flag_rows[i].reg] >> flag_rows[i].bit & 1);
+			decode_flag(&d, flag_rows[i].name, reg[flag_rows[i].reg] >> flag_rows[i].bit & 1, "no");
 	give(&d, take, ctx);
 }
 
