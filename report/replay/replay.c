@@ -1118,132 +1118,86 @@ static bool is_simple(const struct track *t, const struct column *c, bool counts
 
 /* As track_step() and track_close() for rows from `row` on, as long as they are what nearly all are: readings of a
  * count that rose by little, or of a level that is all of an interval. Results begin with the *k-th, which it moves.
- * Returns the first row that is none. `timed`: beside perf's times. */
+ * Returns the first row that is none. `timed`: beside perf's times; `each`: no interval was begun, and every row of a
+ * count ends one, so that nothing is added up. */
 static inline __attribute__((always_inline)) uint32_t take_simple(struct track *t, const struct column *c,
 								  uint32_t row, uint32_t end, const bool *closes,
 								  struct value *base, size_t rows, size_t *k,
-								  struct count *counts, bool level, bool timed)
+								  struct count *counts, bool level, bool timed,
+								  bool each)
 {
-	const uint64_t mask = mask_of(t), few = level ? mask : mask / 4;
+	const uint64_t mask = mask_of(t), few = level ? mask : mask / 4, *enabled = c->enabled, *running = c->running;
+	const uint16_t *status = c->status;
 	const uint32_t first = row;
-	const bool clean = is_clean(t);
-	struct track_times own = { 0 }, *times = timed ? t->times : &own;
-	uint64_t prev = t->prev, sum = t->any ? t->sum : 0, elapsed = t->elapsed, before = t->prev_time,
-		 prev_enabled = times->prev_enabled, prev_running = times->prev_running, enabled = times->enabled,
-		 running = times->running;
-	bool any = t->any, shared = times->shared;
-	double made = times->made, seconds;
-	struct value v;
+	const bool clean = each || is_clean(t), perf = t->perf;
+	struct track_times y = timed ? *t->times : (struct track_times){ 0 };
+	uint64_t prev = t->prev, sum = t->any ? t->sum : 0, elapsed = t->elapsed, before = t->prev_time;
+	struct value v[PM_CHUNK_ROWS];
+	double seconds[PM_CHUNK_ROWS];
+	bool any = t->any;
+	size_t n = 0;
 
-	for (; row < end && !(c->status && c->status[row]); row++) {
+	for (; row < end && !(status && status[row]); row++) {
 		uint64_t now = c->v[row], d = (now - prev) & mask;
+		bool closing = each || closes[row];
+		double made;
 
 		/* What was lost before is told at the end of the interval; a level read twice at once is none. */
-		if (d > few || (closes[row] && !clean) ||
-		    (level && (any || !closes[row] || midpoint(c, row) == before)))
+		if (d > few || (closing && !clean) || (level && (any || !closing || midpoint(c, row) == before)))
 			break;
 		if (timed) {
-			uint64_t e = c->enabled[row] - prev_enabled, r = c->running[row] - prev_running;
+			uint64_t e = enabled[row] - y.prev_enabled, r = running[row] - y.prev_running;
 
-			if (c->enabled[row] < prev_enabled || c->running[row] < prev_running || r > e ||
-			    (t->perf && !r && e))
+			made = (double)d;
+			if (enabled[row] < y.prev_enabled || running[row] < y.prev_running || r > e ||
+			    (perf && !r && e))
 				break;
-			made += t->perf && r < e && !level ? (double)d * (double)e / (double)r : (double)d;
-			shared |= t->perf && r < e;
-			enabled += e;
-			running += r;
-			prev_enabled += e;
-			prev_running += r;
+			if (perf && r < e && !level)
+				made = made * (double)e / (double)r;
+			y.made = each ? made : y.made + made;
+			y.shared = (!each && y.shared) || (perf && r < e);
+			y.enabled = each ? e : y.enabled + e;
+			y.running = each ? r : y.running + r;
+			y.prev_enabled = enabled[row];
+			y.prev_running = running[row];
 		}
-		sum = level ? now : sum + d;
+		sum = level ? now : each ? d : sum + d;
 		prev = now;
 		any = true;
-		if (!closes[row])
+		if (!closing)
 			continue;
-		elapsed += true_ns(c, midpoint(c, row) - before);
-		before = midpoint(c, row);
-		seconds = (double)elapsed / 1e9;
-		v = level && !t->scaled ? value_of_u64(sum) :
-					  value_of(scaled(t, shared && !level ? made : (double)sum));
-		put_simple(t, &v, &seconds, 1, base, rows, *k);
-		if (counts)
-			counts[*k] = (struct count){ sum, shared ? (uint64_t)made : sum, timed ? enabled : elapsed,
-						     timed ? running : elapsed, 0 };
-		if (counts && (!counts[*k].enabled || !counts[*k].running))
-			counts[*k].reason = PM_REASON_NOT_COUNTED;
-		++*k;
-		any = shared = false;
-		sum = elapsed = enabled = running = 0;
-		made = 0;
-		times->lost = 0;
-		t->absent = 0;
+		elapsed += each ? 0 : true_ns(c, midpoint(c, row) - before);
+		before = each ? before : midpoint(c, row);
+		if (counts) {
+			uint64_t e = timed ? y.enabled : elapsed, r = timed ? y.running : elapsed;
+
+			counts[*k + n] = (struct count){ sum, y.shared ? (uint64_t)y.made : sum, e, r,
+							 e && r ? 0 : PM_REASON_NOT_COUNTED };
+		}
+		seconds[n] = each ? c->seconds[row] : (double)elapsed / 1e9;
+		made = timed && (each || (y.shared && !level)) ? y.made : (double)sum;
+		v[n++] = level && !t->scaled ? value_of_u64(sum) : value_of(made);
+		any = false;
+		sum = elapsed = 0;
+		if (timed)
+			y = (struct track_times){ y.prev_enabled, y.prev_running, 0, 0, 0, 0, false };
 	}
 	if (row == first)
 		return row;
-	if (any)
-		elapsed += true_ns(c, midpoint(c, row - 1) - before);
+	for (size_t i = 0; t->scaled && i < n; i++)
+		v[i].v = scaled(t, v[i].v);
+	if (n) {
+		put_simple(t, v, seconds, n, base, rows, *k);
+		t->absent = 0;
+	}
+	*k += n;
 	t->any = any;
 	t->prev = level ? 0 : prev;
 	t->prev_time = midpoint(c, row - 1);
 	t->sum = sum;
-	t->elapsed = elapsed;
-	times->prev_enabled = prev_enabled;
-	times->prev_running = prev_running;
-	times->enabled = enabled;
-	times->running = running;
-	times->made = made;
-	times->shared = shared;
-	return row;
-}
-
-/* The same for counts of rows that each end an interval, none of which was begun: nothing is added up. */
-static inline __attribute__((always_inline)) uint32_t take_each(struct track *t, const struct column *c, uint32_t row,
-								uint32_t end, struct value *base, size_t rows,
-								size_t *k, struct count *counts, bool timed)
-{
-	const uint64_t mask = mask_of(t), few = mask / 4, *enabled = c->enabled, *running = c->running;
-	const uint16_t *status = c->status;
-	const bool perf = t->perf;
-	uint64_t prev = t->prev, prev_enabled = timed ? t->times->prev_enabled : 0,
-		 prev_running = timed ? t->times->prev_running : 0;
-	struct value v[PM_CHUNK_ROWS];
-	uint32_t n = 0;
-
-	for (; row < end && !(status && status[row]); row++) {
-		uint64_t now = c->v[row], d = (now - prev) & mask;
-		double made = (double)(int64_t)d;
-
-		if (d > few)
-			break;
-		if (timed) {
-			uint64_t e = enabled[row] - prev_enabled, r = running[row] - prev_running;
-
-			if (enabled[row] < prev_enabled || running[row] < prev_running || r > e || (perf && !r && e))
-				break;
-			if (perf && r < e)
-				made = made * (double)e / (double)r;
-			if (counts)
-				counts[*k + n] = (struct count){ d, perf && r < e ? (uint64_t)made : d, e, r,
-								 e && r ? 0 : PM_REASON_NOT_COUNTED };
-			prev_enabled = enabled[row];
-			prev_running = running[row];
-		}
-		prev = now;
-		v[n++] = value_of(made);
-	}
-	if (!n)
-		return row;
-	for (uint32_t i = 0; t->scaled && i < n; i++)
-		v[i].v = scaled(t, v[i].v);
-	put_simple(t, v, c->seconds + row - n, n, base, rows, *k);
-	*k += n;
-	t->absent = 0;
-	t->prev = prev;
-	t->prev_time = midpoint(c, row - 1);
-	if (timed) {
-		t->times->prev_enabled = prev_enabled;
-		t->times->prev_running = prev_running;
-	}
+	t->elapsed = elapsed + (any ? true_ns(c, t->prev_time - before) : 0);
+	if (timed)
+		*t->times = y;
 	return row;
 }
 
@@ -1262,12 +1216,15 @@ static bool track_take(struct track *t, const struct column *c, uint32_t row, ui
 		if (simple && t->started && !t->gap && !t->odd) {
 			if (each && row > first && !t->any && !t->elapsed && is_clean(t) &&
 			    t->prev_time == midpoint(c, row - 1))
-				row = counts ? take_each(t, c, row, end, base, rows, &k, counts, true) :
-				      timed  ? take_each(t, c, row, end, base, rows, &k, NULL, true) :
-					       take_each(t, c, row, end, base, rows, &k, NULL, false);
+				row = counts ? take_simple(t, c, row, end, closes, base, rows, &k, counts, false,
+							   true, true) :
+				      timed  ? take_simple(t, c, row, end, closes, base, rows, &k, NULL, false, true,
+							   true) :
+					       take_simple(t, c, row, end, closes, base, rows, &k, NULL, false, false,
+							   true);
 			else
 				row = take_simple(t, c, row, each ? row + 1 : end, closes, base, rows, &k, counts,
-						  level, timed);
+						  level, timed, false);
 		}
 		if (row == end)
 			break;
