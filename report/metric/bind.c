@@ -1376,14 +1376,11 @@ static enum pm_kind scope_kind(enum metric_scope scope)
 /* What pmrec went by when it chose events: all of literal() in record/perf/perf_events.c. */
 static bool lasting_literal(void *ctx, const char *name, double *v)
 {
-	static const char *const lasting[] = { "has_pmem", "num_packages", "num_dies", "smt_on", "core_wide" };
+	const char *const lasting = "has_pmem num_packages num_dies smt_on core_wide";
 	struct builder *x = ctx;
 	struct value value;
-	size_t i = 0, n = sizeof(lasting) / sizeof(lasting[0]);
 
-	while (i < n && strcmp(name, lasting[i]))
-		i++;
-	if (i == n || !bind_literal(x->p, name, &value) || value.reason)
+	if (!parse_is_among(lasting, name, strlen(name)) || !bind_literal(x->p, name, &value) || value.reason)
 		return false;
 	*v = value.v;
 	return value.v || strcmp(name, "core_wide");
@@ -1669,12 +1666,7 @@ static bool knows_number(const struct builder *x, const struct bound_input *in)
 
 static bool is_time(const char *name)
 {
-	const char *const names[] = { "user_time", "system_time", "tool/user_time/", "tool/system_time/" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
+	return parse_is_among("user_time system_time tool/user_time/ tool/system_time/", name, strlen(name));
 }
 
 /* If the kernel has its own name for "instructions" on a kind of CPUs, its counter has that name. */
