@@ -18,14 +18,12 @@
 
 /* ---- what people call a metric ---- */
 
-#define CAUSE  0.25 /* of the best score; what has less is not taken for it */
-#define LITTLE 0.05 /* of the bytes that others move */
-#define FEW    0.1  /* MB/s */
+#define CAUSE 0.25 /* of the best score; what has less is not taken for it */
 
 enum rank {
 	RANK_CAUSE, /* somebody did that */
 	RANK_WORD,
-	RANK_EFFECT, /* which comes of it; and what moved little beside the rest */
+	RANK_EFFECT, /* which comes of it */
 	RANK_METRIC, /* it has no word */
 	RANK_RAW,    /* a kernel counter, by its name there */
 	RANK_AGAIN,  /* says what another one says */
@@ -201,29 +199,18 @@ static enum rank rank_of(const struct incident_series *s)
 	return w ? w->rank : RANK_METRIC;
 }
 
-/* What the series of an incident are compared with. */
-struct best {
-	double score, bytes; /* of MB/s, by how much one moved most */
-};
-
-static double moved(const struct incident_series *s)
-{
-	return fabs(s->value - s->usual);
-}
-
-static enum rank rank_beside(const struct incident_series *s, const struct best *best)
+/* What has little of the best score is not taken for the cause. */
+static enum rank rank_beside(const struct incident_series *s, double best)
 {
 	enum rank rank = rank_of(s);
-	bool little = s->score < CAUSE * best->score ||
-		      (!strcmp(s->unit, "MB/s") && moved(s) < fmax(LITTLE * best->bytes, FEW));
 
-	return rank < RANK_METRIC && little ? RANK_EFFECT : rank;
+	return rank < RANK_METRIC && s->score < CAUSE * best ? RANK_EFFECT : rank;
 }
 
 static int by_word(const void *a, const void *b, void *best)
 {
 	const struct incident_series *x = a, *y = b;
-	enum rank i = rank_beside(x, best), k = rank_beside(y, best);
+	enum rank i = rank_beside(x, *(double *)best), k = rank_beside(y, *(double *)best);
 
 	if (i != k)
 		return i < k ? -1 : 1;
@@ -236,13 +223,10 @@ static int by_word(const void *a, const void *b, void *best)
 /* Puts what people know by name first. */
 static void order(struct incident *i)
 {
-	struct best best = { 0 };
+	double best = 0;
 
-	for (uint32_t k = 0; k < i->n_series; k++) {
-		best.score = fmax(best.score, i->series[k].score);
-		if (!strcmp(i->series[k].unit, "MB/s"))
-			best.bytes = fmax(best.bytes, moved(&i->series[k]));
-	}
+	for (uint32_t k = 0; k < i->n_series; k++)
+		best = fmax(best, i->series[k].score);
 	if (i->n_series)
 		qsort_r(i->series, i->n_series, sizeof(*i->series), by_word, &best);
 }
