@@ -274,12 +274,8 @@ struct collect {
 
 static void store_release(struct incident_store *s)
 {
-	for (uint32_t i = 0; i < s->n_metrics; i++)
-		free(s->metric[i].name);
-	for (uint32_t i = 0; i < s->n_rows; i++) {
-		free(s->row[i].label);
+	for (uint32_t i = 0; i < s->n_rows; i++)
 		free(s->row[i].series);
-	}
 	for (uint32_t i = 0; i < s->n_series; i++)
 		free(s->series[i].v);
 	for (uint32_t i = 0; i < s->n_losses; i++)
@@ -291,8 +287,7 @@ static void store_release(struct incident_store *s)
 	free(s->start);
 	free(s->from_s);
 	free(s->to_s);
-	names_release(&s->metrics);
-	names_release(&s->rows);
+	bins_release(&s->about);
 	*s = (struct incident_store){ 0 };
 }
 
@@ -349,50 +344,28 @@ static uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t
 static uint32_t find_metric(struct collect *c, const struct binding *b, const struct bound_metric *m)
 {
 	struct incident_store *s = c->s;
-	struct incident_metric *x;
-	uint32_t place;
+	uint32_t place = bins_metric(&s->about, m);
+	const struct bins_metric *x = &s->about.metric[place];
+	bool amount = metric_is_amount(b, m, c->places->model);
 
-	if (names_get(&s->metrics, m->name, &place))
-		return place;
-	memory_room(&s->metric, s->n_metrics, sizeof(*s->metric));
-	x = &s->metric[s->n_metrics];
-	*x = (struct incident_metric){
-		.name = memory_format("%s%c%s%c%s", m->name, 0, m->display, 0, m->about->unit),
-		.amount = metric_is_amount(b, m, c->places->model),
+	memory_hold(&s->metric, &s->n_metrics, place + 1, sizeof(*s->metric));
+	s->metric[place] = (struct incident_metric){
+		.name = x->name,
+		.display = x->display,
+		.unit = x->unit,
+		.amount = amount,
+		.counts = !strcmp(x->unit, "1/s") || (!strcmp(x->unit, "1") && amount),
 		.fault = m->counter ? c->fault[m->counter] : m->fault,
 	};
-	x->counts = !strcmp(m->about->unit, "1/s") || (!strcmp(m->about->unit, "1") && x->amount);
-	x->display = x->name + strlen(m->name) + 1;
-	x->unit = x->display + strlen(m->display) + 1;
-	memory_done(names_set(&s->metrics, m->name, s->n_metrics));
-	return s->n_metrics++;
+	return place;
 }
 
 static uint32_t find_row(struct collect *c, const struct place *p)
 {
-	struct incident_store *s = c->s;
-	SCOPED(buf_release) struct buf key = BUF_INIT;
-	uint32_t place;
-	size_t kind;
+	uint32_t place = bins_row(&c->s->about, c->places, p);
 
-	buf_printf(&key, "%d:", (int)p->kind);
-	kind = key.len;
-	places_put_name(c->places, p, &key);
-	memory_whole(&key);
-	if (names_get(&s->rows, buf_str(&key), &place))
-		return place;
-	memory_room(&s->row, s->n_rows, sizeof(*s->row));
-	s->row[s->n_rows] = (struct incident_row){
-		.label = memory_text(buf_str(&key) + kind),
-		.kind = p->kind,
-		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
-		/* A core is named by its first CPU, as in tables. */
-		.cpu = p->kind == PM_CPU  ? p->cpu :
-		       p->kind == PM_CORE ? p->first_cpu :
-					    PM_NONE,
-	};
-	memory_done(names_set(&s->rows, buf_str(&key), s->n_rows));
-	return s->n_rows++;
+	memory_hold(&c->s->row, &c->s->n_rows, place + 1, sizeof(*c->s->row));
+	return place;
 }
 
 /* Whether the metric shows exactly what one counter says. */
@@ -547,7 +520,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 					continue;
 				metric = find_metric(c, sheet[i].binding, m);
 				/* What the only CPU does, the system does, whose row is the first. */
-				if (only && c->s->row[0].kind == PM_SYSTEM && place_of(c->s, metric, 0))
+				if (only && c->s->about.row[0].kind == PM_SYSTEM && place_of(c->s, metric, 0))
 					continue;
 				series = store_series(c->s, metric, row);
 				if (series == PM_NONE)

@@ -516,7 +516,7 @@ static void compare_peers(struct scan *x, const struct family *f)
 {
 	const struct incident_store *s = x->s;
 	const struct incident_metric *m = &s->metric[s->series[f->series[0]].metric];
-	enum pm_kind kind = s->row[s->series[f->series[0]].row].kind;
+	enum pm_kind kind = s->about.row[s->series[f->series[0]].row].kind;
 	double level, spread, first = 0, width = s->used * s->bin_s, limit;
 	SCOPED(scoped_free) double *work = memory_new((size_t)f->n + 1, sizeof(*work));
 	uint32_t who = 0, beyond = 0, n = 0;
@@ -999,7 +999,7 @@ static int by_metric(const void *a, const void *b, void *ctx)
 {
 	const struct incident_store *s = ctx;
 	const struct incident_row_series *x = &s->series[*(const uint32_t *)a], *y = &s->series[*(const uint32_t *)b];
-	enum pm_kind j = s->row[x->row].kind, k = s->row[y->row].kind;
+	enum pm_kind j = s->about.row[x->row].kind, k = s->about.row[y->row].kind;
 
 	if (x->metric != y->metric)
 		return x->metric < y->metric ? -1 : 1;
@@ -1011,7 +1011,7 @@ static int by_metric(const void *a, const void *b, void *ctx)
 static bool are_equals(const struct incident_store *s, uint32_t a, uint32_t b)
 {
 	return s->series[a].metric == s->series[b].metric &&
-	       s->row[s->series[a].row].kind == s->row[s->series[b].row].kind;
+	       s->about.row[s->series[a].row].kind == s->about.row[s->series[b].row].kind;
 }
 
 /* Allocates all memory that a scan needs in one piece. */
@@ -1182,7 +1182,7 @@ static void add_to(struct group *g, const struct incident_store *s, const struct
 {
 	const struct incident_row_series *of = &s->series[f->series];
 	const struct incident_metric *m = &s->metric[of->metric];
-	const struct incident_row *row = &s->row[of->row];
+	const struct bins_row *row = &s->about.row[of->row];
 	bool named = row->kind == PM_DEVICE || row->kind == PM_PMU || row->kind == PM_CGROUP;
 	struct incident *i = &g->i;
 	uint32_t k = 0;
@@ -1204,11 +1204,12 @@ static void add_to(struct group *g, const struct incident_store *s, const struct
 		.metric = m->name,
 		.display = m->display,
 		.unit = m->amount ? !strcmp(m->unit, "1") ? "1/s" : m->unit : m->unit,
-		.label = row->label,
+		.label = row->kind == PM_SYSTEM ? "" : row->label,
 		.device = named ? row->label : "",
 		.kind = row->kind,
 		.package = row->package,
-		.cpu = row->cpu,
+		/* A core is named by its first CPU, as in tables. */
+		.cpu = row->kind == PM_CORE ? row->first_cpu : row->number,
 		.usual = (double)f->usual,
 		.value = (double)f->value,
 		.score = gain(s, f),

@@ -3,20 +3,16 @@
 
 #include "common/memory.h"
 #include "common/metric/metric.h"
-#include "common/names.h"
 #include "report/incident/incident.h"
+#include "report/pipeline/bins.h"
 
 struct incident_metric {
-	char *name; /* owned, and so are the next, which are in it */
-	const char *display, *unit;
-	bool amount; /* grows with time: divided by it */
-	bool counts; /* counts single occurrences, so few are few */
+	const char *name, *display, *unit; /* of the one in `about` */
+	bool amount;                       /* grows with time: divided by it */
+	bool counts;                       /* counts single occurrences, so few are few */
 	enum metric_fault fault;
 };
 struct incident_row {
-	char *label; /* owned: "CPU 3"; "" for the system */
-	enum pm_kind kind;
-	uint32_t package, cpu;
 	uint32_t *series, room; /* owned: by metric, the place of its series, from 1 on */
 };
 struct incident_row_series {
@@ -42,7 +38,8 @@ struct incident_start {
 
 /* Everything that was collected, in memory that does not grow with the recording. */
 struct incident_store {
-	struct incident_metric *metric; /* owned, as all below */
+	struct bins about;              /* metrics and rows; without bins */
+	struct incident_metric *metric; /* owned, as all below; the same metrics and rows again */
 	struct incident_row *row;
 	struct incident_row_series *series;
 	struct incident_loss *loss;
@@ -51,9 +48,8 @@ struct incident_store {
 	uint32_t n_metrics, n_rows, n_series, n_losses, recordings;
 	uint32_t bins, used; /* bins there is room for; and those that are filled */
 	uint32_t per_bin;    /* intervals of the recorder that one bin joins */
-	struct names metrics, rows;
-	double bin_s; /* mean length of a bin */
-	bool tasks;   /* they were recorded */
+	double bin_s;        /* mean length of a bin */
+	bool tasks;          /* they were recorded */
 };
 
 /* Finds incidents, best first. Their series have no order yet, and they have no tasks and sentences.

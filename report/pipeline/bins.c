@@ -45,12 +45,11 @@ struct steps {
 struct bins_feed {
 	struct bins_view view;
 	struct layout layout;
-	uint32_t layouts;           /* how many there were */
-	struct names metrics, rows; /* names -> places in bins */
-	struct steps steps;         /* what is taken next */
-	uint64_t run_intervals;     /* of the run at hand */
-	uint64_t origin_ns;         /* CLOCK_MONOTONIC of the start of the recording at hand; 0: no interval yet */
-	double shift_s;             /* of its start, after what was read before it */
+	uint32_t layouts;       /* how many there were */
+	struct steps steps;     /* what is taken next */
+	uint64_t run_intervals; /* of the run at hand */
+	uint64_t origin_ns;     /* CLOCK_MONOTONIC of the start of the recording at hand; 0: no interval yet */
+	double shift_s;         /* of its start, after what was read before it */
 };
 
 /* ---- sets ---- */
@@ -162,14 +161,12 @@ static uint32_t find_series(struct bins_set *s, uint32_t metric, uint32_t row, u
 
 /* ---- metrics and places ---- */
 
-static uint32_t find_metric(struct bins *b, const struct bound_metric *m, bool charted)
+uint32_t bins_metric(struct bins *b, const struct bound_metric *m)
 {
 	uint32_t place;
 
-	if (names_get(&b->feed->metrics, m->name, &place)) {
-		b->metric[place].charted |= charted;
+	if (names_get(&b->metrics, m->name, &place))
 		return place;
-	}
 	memory_room(&b->metric, b->n_metrics, sizeof(*b->metric));
 	b->metric[b->n_metrics] = (struct bins_metric){
 		.name = memory_text(m->name),
@@ -177,9 +174,8 @@ static uint32_t find_metric(struct bins *b, const struct bound_metric *m, bool c
 		.unit = memory_text(m->about->unit),
 		.help = memory_text(m->about->help ? m->about->help : ""),
 		.precision = m->precision,
-		.charted = charted,
 	};
-	memory_done(names_set(&b->feed->metrics, m->name, b->n_metrics));
+	memory_done(names_set(&b->metrics, m->name, b->n_metrics));
 	return b->n_metrics++;
 }
 
@@ -211,7 +207,7 @@ static void put_where(const struct place *p, struct buf *out)
 		buf_printf(out, "%score %u", out->len ? ", " : "", p->core);
 }
 
-static uint32_t find_row(struct bins *b, const struct places *places, const struct place *p)
+uint32_t bins_row(struct bins *b, const struct places *places, const struct place *p)
 {
 	SCOPED(buf_release) struct buf label = BUF_INIT, where = BUF_INIT, key = BUF_INIT;
 	uint32_t place;
@@ -220,7 +216,7 @@ static uint32_t find_row(struct bins *b, const struct places *places, const stru
 	buf_printf(&key, "%d:%s", (int)p->kind, buf_str(&label));
 	memory_whole(&label);
 	memory_whole(&key);
-	if (names_get(&b->feed->rows, buf_str(&key), &place))
+	if (names_get(&b->rows, buf_str(&key), &place))
 		return place;
 	memory_room(&b->row, b->n_rows, sizeof(*b->row));
 	put_where(p, &where);
@@ -231,9 +227,10 @@ static uint32_t find_row(struct bins *b, const struct places *places, const stru
 		.kind = p->kind,
 		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
 		.number = p->cpu,
+		.first_cpu = p->first_cpu,
 		.far = is_far(p->kind),
 	};
-	memory_done(names_set(&b->feed->rows, buf_str(&key), b->n_rows));
+	memory_done(names_set(&b->rows, buf_str(&key), b->n_rows));
 	return b->n_rows++;
 }
 
@@ -248,7 +245,7 @@ static void name_cells(struct bins *b, struct layout *l, const struct sheet *she
 
 	for (uint32_t i = 0; i < sheet->n_rows; i++) {
 		const struct sheet_row *from = &sheet->row[i];
-		uint32_t place, row = find_row(b, sheet->places, &from->place);
+		uint32_t place, row = bins_row(b, sheet->places, &from->place);
 		struct bins_set *set = !charted ? &b->totals : b->row[row].far ? &b->far : &b->near;
 		const bool *few = b->feed->view.few;
 
@@ -260,7 +257,8 @@ static void name_cells(struct bins *b, struct layout *l, const struct sheet *she
 			if (is_few && b->row[row].far)
 				continue;
 			if (!column[cell->column].known) {
-				column[cell->column].metric = find_metric(b, m, charted && !is_few);
+				column[cell->column].metric = bins_metric(b, m);
+				b->metric[column[cell->column].metric].charted |= charted && !is_few;
 				column[cell->column].amount =
 					metric_is_amount(sheet->binding, m, sheet->places->model);
 				column[cell->column].known = true;
@@ -549,8 +547,6 @@ void bins_close(struct bins *b)
 		x->present = all.weight > 0;
 	}
 	forget_layout(&b->feed->layout);
-	names_release(&b->feed->metrics);
-	names_release(&b->feed->rows);
 	free(b->feed);
 	b->feed = NULL;
 }
@@ -618,6 +614,8 @@ void bins_release(struct bins *b)
 	}
 	free(b->metric);
 	free(b->row);
+	names_release(&b->metrics);
+	names_release(&b->rows);
 	release_set(&b->near);
 	release_set(&b->far);
 	release_set(&b->totals);

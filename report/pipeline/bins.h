@@ -44,6 +44,7 @@ struct bins_row {
 	char *label, *place; /* owned: "CPU 3"; where it is: "package 0, core 1", or "" */
 	enum pm_kind kind;
 	uint32_t package, number; /* number: of the CPU; PM_NONE: none */
+	uint32_t first_cpu;       /* of those that it contains */
 	bool far;                 /* one of very many: a CPU, a core, a task */
 };
 
@@ -81,6 +82,7 @@ struct bins {
 	struct bins_metric *metric; /* owned */
 	struct bins_row *row;       /* owned */
 	uint32_t n_metrics, n_rows;
+	struct names metrics, rows; /* names -> places in these */
 	struct bins_set near, far,
 		totals;         /* of few places; of those of which there are many; of what is not charted */
 	double duration_s;      /* from the start to the end of the last interval */
@@ -103,6 +105,10 @@ static inline double bins_mean(const struct bins_series *s)
 	       s->present && !s->totalled ? s->sum / s->weight :
 					    (double)__builtin_nan("");
 }
+
+/* The place of a metric, or of a row, which is added if it is new. */
+uint32_t bins_metric(struct bins *b, const struct bound_metric *m);
+uint32_t bins_row(struct bins *b, const struct places *places, const struct place *p);
 
 /* How sheets are taken. */
 struct bins_view {

@@ -37,12 +37,13 @@ static uint32_t add(struct incident_store *s, const char *name, uint32_t cpus)
 
 	s->metric = reallocarray(s->metric, s->n_metrics + 1, sizeof(*s->metric));
 	s->row = reallocarray(s->row, s->n_rows + cpus, sizeof(*s->row));
-	assert_true(s->metric && s->row);
-	s->metric[s->n_metrics] = (struct incident_metric){ .name = strdup(name), .unit = "Cel" };
-	s->metric[s->n_metrics].display = s->metric[s->n_metrics].name;
+	s->about.row = reallocarray(s->about.row, s->n_rows + cpus, sizeof(*s->about.row));
+	assert_true(s->metric && s->row && s->about.row);
+	s->metric[s->n_metrics] = (struct incident_metric){ .name = name, .display = name, .unit = "Cel" };
 	for (uint32_t i = 0; i < cpus; i++) {
-		s->row[s->n_rows] =
-			(struct incident_row){ .label = strdup("CPU"), .kind = PM_CPU, .package = PM_NONE, .cpu = i };
+		s->row[s->n_rows] = (struct incident_row){ 0 };
+		s->about.row[s->about.n_rows++] =
+			(struct bins_row){ .label = strdup("CPU"), .kind = PM_CPU, .package = PM_NONE, .number = i };
 		store_series(s, s->n_metrics, s->n_rows++);
 	}
 	s->n_metrics++;

@@ -37,16 +37,17 @@ static uint32_t add(struct incident_store *s, const char *name, const char *unit
 
 	s->metric = reallocarray(s->metric, s->n_metrics + 1, sizeof(*s->metric));
 	s->row = reallocarray(s->row, s->n_rows + n, sizeof(*s->row));
-	assert_true(s->metric && s->row);
+	s->about.row = reallocarray(s->about.row, s->n_rows + n, sizeof(*s->about.row));
+	assert_true(s->metric && s->row && s->about.row);
 	s->metric[s->n_metrics] = (struct incident_metric){
-		.name = strdup(name), .unit = unit, .amount = amount, .counts = !strcmp(unit, "1") && amount
+		.name = name, .display = name, .unit = unit, .amount = amount, .counts = !strcmp(unit, "1") && amount
 	};
-	s->metric[s->n_metrics].display = s->metric[s->n_metrics].name;
 	for (uint32_t i = 0; i < n; i++) {
-		s->row[s->n_rows] = (struct incident_row){ .label = strdup(cpus ? "CPU" : ""),
-							   .kind = cpus ? PM_CPU : PM_SYSTEM,
-							   .package = PM_NONE,
-							   .cpu = cpus ? i : PM_NONE };
+		s->row[s->n_rows] = (struct incident_row){ 0 };
+		s->about.row[s->about.n_rows++] = (struct bins_row){ .label = strdup(cpus ? "CPU" : ""),
+								     .kind = cpus ? PM_CPU : PM_SYSTEM,
+								     .package = PM_NONE,
+								     .number = cpus ? i : PM_NONE };
 		store_series(s, s->n_metrics, s->n_rows++);
 	}
 	s->n_metrics++;
