@@ -318,14 +318,14 @@ static void store_bins(struct incident_store *s, uint32_t bins)
 /* The place of a series, from 1 on; 0: there is none. */
 static uint32_t place_of(const struct incident_store *s, uint32_t metric, uint32_t row)
 {
-	return metric < s->row[row].room ? s->row[row].series[metric] : 0;
+	return row < s->n_rows && metric < s->row[row].room ? s->row[row].series[metric] : 0;
 }
 
 /* The place of a series, added if new; PM_NONE: there is no room. */
 static uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t row)
 {
-	struct incident_row *r = &s->row[row];
 	uint32_t place = place_of(s, metric, row);
+	struct incident_row *r;
 
 	if (place)
 		return place - 1;
@@ -334,6 +334,8 @@ static uint32_t store_series(struct incident_store *s, uint32_t metric, uint32_t
 	memory_room(&s->series, s->n_series, sizeof(*s->series));
 	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row };
 	more_bins(&s->series[s->n_series].v, 0, s->bins);
+	memory_hold(&s->row, &s->n_rows, row + 1, sizeof(*s->row));
+	r = &s->row[row];
 	memory_hold(&r->series, &r->room, (size_t)metric + 1, sizeof(*r->series));
 	r->series[metric] = ++s->n_series;
 	return s->n_series - 1;
@@ -357,14 +359,6 @@ static uint32_t find_metric(struct collect *c, const struct binding *b, const st
 		.counts = !strcmp(x->unit, "1/s") || (!strcmp(x->unit, "1") && amount),
 		.fault = m->counter ? c->fault[m->counter] : m->fault,
 	};
-	return place;
-}
-
-static uint32_t find_row(struct collect *c, const struct place *p)
-{
-	uint32_t place = bins_row(&c->s->about, c->places, p);
-
-	memory_hold(&c->s->row, &c->s->n_rows, place + 1, sizeof(*c->s->row));
 	return place;
 }
 
@@ -510,7 +504,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 		for (uint32_t r = 0; r < sheet[i].n_rows; r++) {
 			const struct sheet_row *from = &sheet[i].row[r];
 			bool only = c->places->n == 1 && from->place.kind == PM_CPU;
-			uint32_t row = find_row(c, &from->place);
+			uint32_t row = bins_row(&c->s->about, c->places, &from->place);
 
 			for (uint32_t k = 0; k < from->n_cells; k++) {
 				const struct bound_metric *m = sheet[i].column[from->cell[k].column].metric;
