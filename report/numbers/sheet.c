@@ -38,6 +38,7 @@ struct aggregate {
 	uint16_t lost[PM_CHUNK_ROWS];  /* reason of a value that is missing; 0: none */
 	uint16_t away[PM_CHUNK_ROWS];  /* reason of one that is absent */
 	bool some_parts;               /* known[] or unknown[] is in use */
+	bool only_whole;               /* of the current counter there are no others than `whole` instances */
 	bool levels;                   /* adds up levels: an instance counts as 0 while it is absent */
 };
 
@@ -1073,6 +1074,7 @@ static void aggregate_begin(struct aggregate *a, size_t n, bool more)
 	a->levels = false;
 	a->all_whole = more ? a->all_whole + a->whole : 0;
 	a->whole = 0;
+	a->only_whole = true;
 	memset(a->sum, 0, n * sizeof(*a->sum));
 	memset(a->weight, 0, n * sizeof(*a->weight));
 	memset(a->count, 0, n * sizeof(*a->count));
@@ -1173,6 +1175,7 @@ static void aggregate_add(struct aggregate *a, const struct value *v, const stru
 		a->whole++;
 		return;
 	}
+	a->only_whole = false;
 	for (size_t k = 0; k < a->n; k++)
 		add_one(a, k, &v[k], s ? &s[k] : NULL, &interval[k], rule, may_go);
 }
@@ -1181,6 +1184,7 @@ static void aggregate_add(struct aggregate *a, const struct value *v, const stru
 static void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, const struct support *const *s,
 				 size_t n, const struct interval *interval, enum pm_aggregation rule, bool may_go)
 {
+	a->only_whole = false;
 	for (size_t k = 0; k < a->n; k++) {
 		size_t i = 0;
 
@@ -1213,6 +1217,11 @@ static struct value result(const struct aggregate *a, size_t k, enum pm_aggregat
 /* out += result if begun with `more`, else out = result. `count`: the number of instances. */
 static void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bool more, struct value *out)
 {
+	if (a->only_whole && a->whole && !count && !more) {
+		for (size_t k = 0; k < a->n; k++)
+			out[k] = value_of(a->sum[k]);
+		return;
+	}
 	for (size_t k = 0; k < a->n; k++) {
 		struct value v = result(a, k, rule, count);
 
