@@ -54,6 +54,7 @@ void listed_add_instance(struct listed *l, const struct pm_instance *i)
 		buf_printf(&out, "the %s", pm_kind_name(i->kind));
 	else
 		buf_printf(&out, "%s %u", i->kind == PM_CPU ? "CPU" : pm_kind_name(i->kind), i->number);
+	memory_whole(&out);
 	listed_add(l, buf_str(&out));
 }
 
@@ -67,6 +68,7 @@ void listed_put(struct listed *l, struct buf *out)
 {
 	size_t most = l->most ? l->most : NAMED;
 
+	memory_whole(&l->text);
 	buf_addstr(out, buf_str(&l->text));
 	if (l->have.n > most)
 		buf_printf(out, " and %zu more", l->have.n - most);

@@ -642,6 +642,7 @@ void bound_counters(const struct binding *b, const struct bound_metric *metric, 
 			SCOPED(buf_release) struct buf one = BUF_INIT;
 
 			put_counter(&one, pm_model_counter(b->index->model, in->counter[k])->name);
+			memory_whole(&one);
 			listed_add(&counters, buf_str(&one));
 		}
 	}
