@@ -620,6 +620,14 @@ void cbor_field_unless(struct cbor_fields *f, uint32_t key, uint64_t v, uint64_t
 		cbor_field_uint(f, key, v);
 }
 
+void cbor_field_items(struct cbor_fields *f, uint32_t key, uint64_t n, const struct buf *items)
+{
+	cbor_field(f, key);
+	cbor_add_head(f->out, CBOR_ARRAY, n);
+	buf_carry(f->out, items);
+	buf_add(f->out, items->data, items->len);
+}
+
 void cbor_field_ranges(struct cbor_fields *f, uint32_t key, const uint32_t *id, size_t all)
 {
 	uint64_t ranges = 0;

@@ -107,6 +107,8 @@ void cbor_field_uint(struct cbor_fields *f, uint32_t key, uint64_t v);
 void cbor_field_int(struct cbor_fields *f, uint32_t key, int64_t v);
 /* Omits the field if its value is `unless`, which readers assume for a missing key. */
 void cbor_field_unless(struct cbor_fields *f, uint32_t key, uint64_t v, uint64_t unless);
+/* An array of n items, which were gathered before, because its head has their count. */
+void cbor_field_items(struct cbor_fields *f, uint32_t key, uint64_t n, const struct buf *items);
 /* An array [first, count ...] of ids. */
 void cbor_field_ranges(struct cbor_fields *f, uint32_t key, const uint32_t *id, size_t n);
 

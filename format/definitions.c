@@ -33,15 +33,6 @@ static void add_attrs(struct cbor_fields *f, unsigned key, const struct pm_map *
 	cbor_add_map(f->out, attrs);
 }
 
-/* Items are gathered separately from their array, because its head contains their count. */
-static void add_items(struct cbor_fields *f, unsigned key, uint64_t n, const struct buf *items)
-{
-	cbor_field(f, key);
-	cbor_add_head(f->out, CBOR_ARRAY, n);
-	buf_carry(f->out, items);
-	buf_add(f->out, items->data, items->len);
-}
-
 void encode_header(struct buf *out, const struct pm_model *m)
 {
 	cbor_add_map(out, &m->header);
@@ -185,7 +176,7 @@ static void add_left(struct cbor_fields *f, const struct pm_group *g, const stru
 		n += 2;
 	}
 	if (n)
-		add_items(f, GROUP_LEFT, n, &items);
+		cbor_field_items(f, GROUP_LEFT, n, &items);
 }
 
 /* Writes what the group has that the previous one had not, and which of its instances have left. */
@@ -258,16 +249,16 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 	gone = groups->from == groups->to && strings->from == strings->to ? *retired : gone;
 	if (counters->from > first_counter.from) {
 		cbor_field_uint(&f, SCHEMA_FIRST_COUNTER, first_counter.from + 1ull);
-		add_items(&f, SCHEMA_COUNTERS, counters->from - first_counter.from, &c);
+		cbor_field_items(&f, SCHEMA_COUNTERS, counters->from - first_counter.from, &c);
 	}
 	buf_carry(out, &ids);
 	if (ids.len) {
 		add_listed(&f, SCHEMA_FIRST_GROUP, &ids);
-		add_items(&f, SCHEMA_GROUPS, ids.len / sizeof(uint32_t), &g);
+		cbor_field_items(&f, SCHEMA_GROUPS, ids.len / sizeof(uint32_t), &g);
 	}
 	if (strings->from > first_string.from) {
 		cbor_field_uint(&f, SCHEMA_FIRST_STRING, first_string.from + 1ull);
-		add_items(&f, SCHEMA_STRINGS, strings->from - first_string.from, &s);
+		cbor_field_items(&f, SCHEMA_STRINGS, strings->from - first_string.from, &s);
 	}
 	if (gone.n) {
 		cbor_field_ranges(&f, SCHEMA_RETIRED, gone.id, gone.n);
@@ -327,7 +318,7 @@ void encode_instances(struct buf *out, const struct pm_model *m, struct span *in
 	buf_carry(out, &ids);
 	if (ids.len) {
 		add_listed(&f, INSTANCES_FIRST, &ids);
-		add_items(&f, INSTANCES_LIST, ids.len / sizeof(uint32_t), &items);
+		cbor_field_items(&f, INSTANCES_LIST, ids.len / sizeof(uint32_t), &items);
 	}
 	if (retired->n)
 		add_retired(&f, m, retired, base_ns);
@@ -338,7 +329,7 @@ static void add_list(struct buf *out, uint32_t first, uint32_t n, struct buf *it
 	struct cbor_fields f = cbor_fields(out);
 
 	cbor_field_uint(&f, LIST_FIRST, first);
-	add_items(&f, LIST_ITEMS, n, items);
+	cbor_field_items(&f, LIST_ITEMS, n, items);
 	buf_release(items);
 }
 
@@ -402,7 +393,7 @@ void encode_config(struct buf *out, const struct pm_model *m, struct span *confi
 		add_config(&items, &m->config[configs->from]);
 		n++;
 	});
-	add_items(&f, CONFIG_ITEMS, n, &items);
+	cbor_field_items(&f, CONFIG_ITEMS, n, &items);
 }
 
 void encode_event(struct buf *items, const struct pm_event *e, uint64_t base_ns)
@@ -419,7 +410,7 @@ void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct b
 	struct cbor_fields f = cbor_fields(out);
 
 	cbor_field_unless(&f, EVENTS_BASE, base_ns, 0);
-	add_items(&f, EVENTS_LIST, n, items);
+	cbor_field_items(&f, EVENTS_LIST, n, items);
 }
 
 /* ---- decoding ---- */

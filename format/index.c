@@ -51,40 +51,31 @@ static void came(struct expectation *x, uint64_t from)
 
 void index_encode(struct index_builder *b, struct buf *out)
 {
-	struct expectation x = { 0 };
+	SCOPED(buf_release) struct buf types = BUF_INIT, lengths = BUF_INIT, from = BUF_INIT, spans = BUF_INIT;
+	SCOPED(buf_release) struct buf rows = BUF_INIT;
 	struct cbor_fields f = cbor_fields(out);
+	struct expectation x = { 0 };
 	uint64_t last = 0;
 
+	for (const struct index_entry *e = b->entry; e < b->entry + b->n; e++) {
+		buf_addch(&types, (char)(e->type | (e->key ? FLAG_KEY : 0) | (e->repeated ? FLAG_REPEATED : 0)));
+		cbor_add_int(&lengths, (int64_t)(e->length - last));
+		last = e->length;
+		if (e->type != PM_FRAME_CHUNK)
+			continue;
+		cbor_add_int(&from, (int64_t)(e->from_ns - expected(&x)));
+		came(&x, e->from_ns);
+		cbor_add_uint(&spans, e->to_ns - e->from_ns);
+		cbor_add_uint(&rows, e->rows);
+	}
 	cbor_field_uint(&f, INDEX_FIRST, b->n ? b->entry[0].offset : 0);
 	cbor_field(&f, INDEX_TYPES);
-	cbor_add_head(out, CBOR_BYTES, b->n);
-	for (size_t i = 0; i < b->n; i++)
-		buf_addch(out, (char)(b->entry[i].type | (b->entry[i].key ? FLAG_KEY : 0) |
-				      (b->entry[i].repeated ? FLAG_REPEATED : 0)));
-	cbor_field(&f, INDEX_LENGTHS);
-	cbor_add_head(out, CBOR_ARRAY, b->n);
-	for (size_t i = 0; i < b->n; i++) {
-		cbor_add_int(out, (int64_t)(b->entry[i].length - last));
-		last = b->entry[i].length;
-	}
-	cbor_field(&f, INDEX_FROM);
-	cbor_add_head(out, CBOR_ARRAY, b->chunks);
-	for (size_t i = 0; i < b->n; i++) {
-		if (b->entry[i].type != PM_FRAME_CHUNK)
-			continue;
-		cbor_add_int(out, (int64_t)(b->entry[i].from_ns - expected(&x)));
-		came(&x, b->entry[i].from_ns);
-	}
-	cbor_field(&f, INDEX_SPANS);
-	cbor_add_head(out, CBOR_ARRAY, b->chunks);
-	for (size_t i = 0; i < b->n; i++)
-		if (b->entry[i].type == PM_FRAME_CHUNK)
-			cbor_add_uint(out, b->entry[i].to_ns - b->entry[i].from_ns);
-	cbor_field(&f, INDEX_ROWS);
-	cbor_add_head(out, CBOR_ARRAY, b->chunks);
-	for (size_t i = 0; i < b->n; i++)
-		if (b->entry[i].type == PM_FRAME_CHUNK)
-			cbor_add_uint(out, b->entry[i].rows);
+	cbor_add_bytes(out, types.data, types.len);
+	buf_carry(out, &types);
+	cbor_field_items(&f, INDEX_LENGTHS, b->n, &lengths);
+	cbor_field_items(&f, INDEX_FROM, b->chunks, &from);
+	cbor_field_items(&f, INDEX_SPANS, b->chunks, &spans);
+	cbor_field_items(&f, INDEX_ROWS, b->chunks, &rows);
 	b->n = b->chunks = 0;
 }
 

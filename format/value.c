@@ -46,10 +46,8 @@ int pm_value_copy(struct pm_value *to, const struct pm_value *from)
 	default:
 		break;
 	}
-	if (err) {
+	if (err)
 		pm_value_release(&copy);
-		copy = pm_u64(0);
-	}
 	*to = copy;
 	return err;
 }
