@@ -72,7 +72,7 @@ static void model_counters_release(struct pm_model *m)
 		if (i + 1 == m->n_counters || m->counter[i].attrs.field != m->counter[i + 1].attrs.field)
 			pm_map_release(&m->counter[i].attrs);
 	free(m->counter);
-	free(m->index.counter_slot);
+	free(m->index.counters.slot);
 	for (struct model_texts *t = m->index.texts, *older; t; t = older) {
 		older = t->older;
 		free(t);
@@ -113,7 +113,7 @@ void pm_model_release(struct pm_model *m)
 	model_ids_release(&m->index.group_ids);
 	names_release(&m->index.config_names);
 	free(m->index.config_older);
-	free(m->index.config_slot);
+	free(m->index.configs.slot);
 	*m = (struct pm_model){ 0 };
 }
 
@@ -543,39 +543,42 @@ static uint64_t hash_of(const struct pm_config *c)
 	return h;
 }
 
-/* The slot of an equal entry, or the free one for it. */
-static struct config_slot *find_config(const struct pm_model *m, const struct pm_config *c, uint64_t hash)
+static uint32_t config_hash(const struct pm_model *m, uint32_t i)
 {
-	const struct pm_model_index *index = &m->index;
-
-	for (uint32_t i = (uint32_t)hash & (index->config_slots - 1);; i = (i + 1) & (index->config_slots - 1)) {
-		struct config_slot *s = &index->config_slot[i];
-
-		if (!s->index || (s->hash == hash && same_but_instances(&m->config[s->index - 1], c)))
-			return s;
-	}
+	return (uint32_t)hash_of(&m->config[i]);
 }
 
-static int grow_slots(struct pm_model_index *index)
+/* Makes room for one more than `n` items, which have these hashes. 0 or -ENOMEM. */
+static int slots_room(struct model_slots *s, const struct pm_model *m, uint32_t n,
+		      uint32_t (*hash)(const struct pm_model *m, uint32_t i))
 {
-	uint32_t slots = index->config_slots ? index->config_slots * 2 : 64;
-	struct config_slot *slot = calloc(slots, sizeof(*slot));
+	uint32_t wanted = s->n ? s->n * 2 : 64, *slot;
 
+	if (n + n / 2 < s->n)
+		return 0;
+	slot = calloc(wanted, sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < index->config_slots; i++) {
-		uint32_t at = (uint32_t)index->config_slot[i].hash & (slots - 1);
+	free(s->slot);
+	*s = (struct model_slots){ slot, wanted };
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = hash(m, i) & (wanted - 1);
 
-		if (!index->config_slot[i].index)
-			continue;
-		while (slot[at].index)
-			at = (at + 1) & (slots - 1);
-		slot[at] = index->config_slot[i];
+		while (slot[at])
+			at = (at + 1) & (wanted - 1);
+		slot[at] = i + 1;
 	}
-	free(index->config_slot);
-	index->config_slot = slot;
-	index->config_slots = slots;
 	return 0;
+}
+
+/* The slot of an equal entry, or the free one for it. */
+static uint32_t *find_config(const struct pm_model *m, const struct pm_config *c)
+{
+	const struct model_slots *s = &m->index.configs;
+
+	for (uint32_t i = (uint32_t)hash_of(c) & (s->n - 1);; i = (i + 1) & (s->n - 1))
+		if (!s->slot[i] || same_but_instances(&m->config[s->slot[i] - 1], c))
+			return &s->slot[i];
 }
 
 static int join_cpus(struct pm_model *m, struct pm_config *c, const struct cpulist *from)
@@ -600,9 +603,7 @@ static int join_cpus(struct pm_model *m, struct pm_config *c, const struct cpuli
 int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 {
 	struct pm_config copy = { 0 };
-	struct config_slot *slot;
-	uint64_t hash;
-	uint32_t older = 0;
+	uint32_t older = 0, *slot;
 	int err;
 
 	if (!c->name || !*c->name)
@@ -610,14 +611,13 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	if (strlen(c->name) > PM_MAX_NAME)
 		return -E2BIG;
 	err = model_account(m, 0);
-	if (!err && m->n_configs + m->n_configs / 2 >= m->index.config_slots)
-		err = grow_slots(&m->index);
+	if (!err)
+		err = slots_room(&m->index.configs, m, m->n_configs, config_hash);
 	if (err)
 		return err;
-	hash = hash_of(c);
-	slot = find_config(m, c, hash);
-	if (slot->index)
-		return join_cpus(m, &m->config[slot->index - 1], &c->instances);
+	slot = find_config(m, c);
+	if (*slot)
+		return join_cpus(m, &m->config[*slot - 1], &c->instances);
 	err = model_grow(m, &m->config, m->n_configs, PM_MAX_CONFIGS, sizeof(copy),
 			 sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 + 64);
 	if (!err)
@@ -632,7 +632,7 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 		pm_config_release(&copy);
 		return err;
 	}
-	*slot = (struct config_slot){ .hash = hash, .index = m->n_configs + 1 };
+	*slot = m->n_configs + 1;
 	m->index.config_older[m->n_configs] = older;
 	copy.change = ++m->index.config_changes;
 	m->config[m->n_configs++] = copy;
@@ -687,37 +687,19 @@ static char *share_text(struct pm_model_index *index, const char *text, char *tw
 	return twin && !strcmp(text, twin) ? twin : keep_text(index, text);
 }
 
+static uint32_t counter_hash(const struct pm_model *m, uint32_t i)
+{
+	return names_hash(m->counter[i].name);
+}
+
 /* The slot of the counter of that name, or the free one for it. */
 static uint32_t *find_slot(const struct pm_model *m, const char *name)
 {
-	const struct pm_model_index *index = &m->index;
-	uint32_t mask = index->counter_slots - 1;
+	const struct model_slots *s = &m->index.counters;
 
-	for (uint32_t i = names_hash(name) & mask;; i = (i + 1) & mask) {
-		uint32_t *id = &index->counter_slot[i];
-
-		if (!*id || !strcmp(m->counter[*id - 1].name, name))
-			return id;
-	}
-}
-
-/* Room for one more name. */
-static int grow_index(struct pm_model *m)
-{
-	struct pm_model_index *index = &m->index;
-	uint32_t wanted = index->counter_slots ? index->counter_slots * 2 : 64, *slot;
-
-	if (m->n_counters + m->n_counters / 2 < index->counter_slots)
-		return 0;
-	slot = calloc(wanted, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
-	free(index->counter_slot);
-	index->counter_slot = slot;
-	index->counter_slots = wanted;
-	for (uint32_t i = 0; i < m->n_counters; i++)
-		*find_slot(m, m->counter[i].name) = i + 1;
-	return 0;
+	for (uint32_t i = names_hash(name) & (s->n - 1);; i = (i + 1) & (s->n - 1))
+		if (!s->slot[i] || !strcmp(m->counter[s->slot[i] - 1].name, name))
+			return &s->slot[i];
 }
 
 static int copy_attrs(struct pm_map *to, const struct pm_map *from, const struct pm_counter *before)
@@ -752,7 +734,7 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 	err = model_grow(m, &m->counter, m->n_counters, PM_MAX_COUNTERS, sizeof(copy),
 			 sizeof(copy) + 6 * strlen(c->name) + model_map_size(&c->attrs) + 128);
 	if (!err)
-		err = grow_index(m);
+		err = slots_room(&m->index.counters, m, m->n_counters, counter_hash);
 	if (err)
 		return err;
 	before = m->n_counters ? &m->counter[m->n_counters - 1] : NULL;
@@ -829,7 +811,7 @@ const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id)
 
 const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const char *name)
 {
-	return m->index.counter_slots ? pm_model_counter(m, *find_slot(m, name)) : NULL;
+	return m->index.counters.n ? pm_model_counter(m, *find_slot(m, name)) : NULL;
 }
 
 const struct pm_counter *pm_model_probe_counter(const struct pm_model *m, const struct pm_probe *p)

@@ -502,10 +502,10 @@ const struct pm_key_row *pm_key_find(const struct pm_key_row *rows, uint32_t key
 
 /* ---- the model ---- */
 
-/* Finds a config entry by everything but its instances: entries that agree in that are one. */
-struct config_slot {
-	uint64_t hash;
-	uint32_t index; /* + 1; 0: free */
+/* Open addressing: places in an array of the model, + 1; 0: free. */
+struct model_slots {
+	uint32_t *slot;
+	uint32_t n;
 };
 
 struct model_texts;
@@ -524,18 +524,16 @@ struct model_ids {
 
 /* How the model finds things, and what it counts; for format/ alone. */
 struct pm_model_index {
-	uint32_t *counter_slot; /* open addressing: id of the counter of that name; 0: free */
-	uint32_t counter_slots;
-	struct model_texts *texts; /* of all counters */
-	uint64_t bytes;            /* estimate of what the definitions occupy, against PM_MAX_MODEL */
-	uint32_t topology_version; /* rises with every pm_model_set_topology() */
+	struct model_slots counters; /* by name */
+	struct model_texts *texts;   /* of all counters */
+	uint64_t bytes;              /* estimate of what the definitions occupy, against PM_MAX_MODEL */
+	uint32_t topology_version;   /* rises with every pm_model_set_topology() */
 	struct model_ids instance_ids, group_ids;
-	uint32_t forgotten;        /* rises when something is forgotten: retired[] of both then start over */
-	uint32_t config_changes;   /* rises with every entry added or joined */
-	struct names config_names; /* name -> newest entry */
-	uint32_t *config_older;    /* the previous entry of the same name, + 1; 0: none */
-	struct config_slot *config_slot;
-	uint32_t config_slots;
+	uint32_t forgotten;         /* rises when something is forgotten: retired[] of both then start over */
+	uint32_t config_changes;    /* rises with every entry added or joined */
+	struct names config_names;  /* name -> newest entry */
+	uint32_t *config_older;     /* the previous entry of the same name, + 1; 0: none */
+	struct model_slots configs; /* by everything but their instances: entries that agree in that are one */
 };
 
 struct pm_model {
