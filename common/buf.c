@@ -41,7 +41,7 @@ int buf_reserve(struct buf *b, size_t extra)
 
 void buf_add(struct buf *b, const void *data, size_t len)
 {
-	if (!len || buf_reserve(b, len))
+	if (!len || ((b->err || len > b->cap - b->len) && buf_reserve(b, len)))
 		return;
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
