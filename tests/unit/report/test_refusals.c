@@ -264,7 +264,6 @@ static void copies(void **state)
 	static const struct rewrite_rules rules[] = {
 		{ 0 },
 		{ .every = 2 },
-		{ .shift_ns = 1000 },
 		{ .gather = true },
 	};
 	struct sample_options plain = sample;
