@@ -359,8 +359,10 @@ static void settle(struct show_options *o, const struct options_common *common)
 	o->pipeline.selection.who = o->per;
 	o->pipeline.bind.absent = true;
 	o->pipeline.note_absent = table && !o->quiet;
-	o->pipeline.cpu_rows = tabs && !per_given;
 	o->pipeline.places_only = table && asks_places_only(&o->pipeline.selection);
+	if (table)
+		sheet->places =
+			tabs || o->pipeline.places_only || per_given || sheet->rows ? SHEET_TOPOLOGY : SHEET_BELOW;
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }
 
@@ -558,7 +560,7 @@ static int dump_raw(const struct show_options *o, const char *path, struct buf *
 	int err = input_open(&reader, path, false, e);
 
 	/* Columns that are requested only for their rows are not shown. */
-	config.cpu_rows = config.places_only = false;
+	config.places_only = false;
 	if (!err && !(err = pipeline_offer(&config, reader, &offer, &notes, e))) {
 		cmd_complain_lines(NAME, path, &notes);
 		if (pm_reader_decode(reader, &chunk))

@@ -185,7 +185,7 @@ static void map_cells(struct table_data *t, const struct exporter *x)
 
 		for (uint32_t r = 0; r < t->n_rows && !any; r++)
 			any = t->cell[(size_t)r * s->n_columns + c] != NULL;
-		if (any && !x->sink.places_only && !s->column[c].metric->for_rows)
+		if (any)
 			t->column[t->n_columns++] = c;
 	}
 }

@@ -105,7 +105,6 @@ struct bound_metric {
 	bool vendor : 1;     /* of a --metrics-file */
 	bool added : 1;      /* the user described it: --show and --hide of other columns leave it in place */
 	bool foreign : 1;    /* the turbostat whose columns are wanted does not have it */
-	bool for_rows : 1;   /* no column: CPUs shall have rows */
 	bool by_die : 1;     /* of a package, but each of its dies has a value of its own */
 	bool unlikely : 1;   /* the model of the processor is known not to have it */
 	bool absent : 1;     /* it has no number anywhere; the value of its input says why */

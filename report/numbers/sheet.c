@@ -59,6 +59,7 @@ struct sheet_private {
 	uint32_t taken;                  /* the formula for which inputs are being filled; 0: for none */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
+	bool topology;           /* each place of the wanted level that has a CPU online has a row */
 	size_t block;            /* intervals at once */
 	struct track_at *at;     /* by track */
 	uint32_t *of_counter;    /* owned: tracks ordered by counter */
@@ -349,9 +350,14 @@ static bool stands_alone(const struct sheet *s, const struct bound_metric *m)
 	return alone;
 }
 
+static bool is_topological(enum pm_kind kind)
+{
+	return kind == PM_CPU || kind_contains(kind, PM_CPU);
+}
+
 static void choose_columns(struct sheet *s, const struct sheet_config *config, const bool *shown)
 {
-	bool summary = config->summary || config->summary_only;
+	bool summary = config->summary || config->summary_only, below = false;
 
 	s->column = memory_new(s->binding->n_metrics, sizeof(*s->column));
 	for (size_t i = 0; i < s->binding->n_metrics; i++) {
@@ -370,6 +376,14 @@ static void choose_columns(struct sheet *s, const struct sheet_config *config, c
 			put_column(s, PM_SYSTEM, c);
 		if (level != PM_SYSTEM && level != PM_KINDS)
 			put_column(s, level, c);
+		below |= level != PM_SYSTEM && is_topological(level);
+	}
+	s->p->topology = is_topological(s->per) && s->per != PM_SYSTEM &&
+			 (config->places == SHEET_TOPOLOGY || (config->places == SHEET_BELOW && below));
+	if (s->p->topology) {
+		add_level(s, s->per);
+		if (summary)
+			add_level(s, PM_SYSTEM);
 	}
 }
 
@@ -621,9 +635,7 @@ struct filter {
 /* Whether --cpu keeps the row; `before`: the previous row of the same level. */
 static bool passes(const struct filter *f, const struct place *place, const struct place *before)
 {
-	bool topological = place->kind == PM_CPU || kind_contains(place->kind, PM_CPU);
-
-	if (!topological || place->kind == PM_SYSTEM)
+	if (!is_topological(place->kind) || place->kind == PM_SYSTEM)
 		return true;
 	switch (f->config->rows) {
 	case SHEET_CPU_SET:
@@ -680,7 +692,7 @@ static struct place *place_tracks(struct sheet *s, struct level *l, struct filte
 	size_t n = replay_tracks(s->p->replay), of_tracks, found = 0, kept = 0;
 	uint32_t slots = 0;
 	struct place *sorted, one;
-	SCOPED(scoped_free) struct place *at = memory_resize(NULL, n + 1, sizeof(*at));
+	SCOPED(scoped_free) struct place *at = memory_resize(NULL, n + s->places->n + 1, sizeof(*at));
 	SCOPED(scoped_free) bool *wanted = memory_new((size_t)m->n_counters + 1, sizeof(*wanted));
 	SCOPED(scoped_free) uint32_t *row = NULL, *of_slot = NULL;
 
@@ -702,6 +714,13 @@ static struct place *place_tracks(struct sheet *s, struct level *l, struct filte
 		l->row_of[t] = wanted[info.counter] ? *place - 2 : PM_NONE;
 	}
 	of_tracks = found;
+	for (uint32_t i = 0; i < s->places->n && s->p->topology && l->kind == s->per; i++) {
+		const struct pm_cpu *c = &s->places->cpu[i];
+		struct pm_instance cpu = { .kind = PM_CPU, .number = c->cpu, .cpu = c->cpu };
+
+		if (c->online && places_find(s->places, &cpu, l->kind, &one))
+			at[found++] = one;
+	}
 	/* The system exists even for a formula of machine facts alone. */
 	if (l->kind == PM_SYSTEM && !found)
 		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &at[found++]);

@@ -31,6 +31,13 @@ struct sheet_custom {
 	uint32_t (*row)(void *ctx, uint32_t scope, uint32_t counter, const struct pm_instance *i);
 };
 
+/* Which places of the wanted level have rows. */
+enum sheet_places {
+	SHEET_RECORDED, /* those where something that is shown was recorded */
+	SHEET_BELOW,    /* if anything shown is finer than the system, each that has a CPU online */
+	SHEET_TOPOLOGY, /* each that has a CPU online */
+};
+
 struct sheet_config {
 	const struct sheet_custom *custom; /* NULL: places */
 	const char *owner;                 /* of what the replay keeps for the sheet; NULL: the sheet itself */
@@ -39,7 +46,8 @@ struct sheet_config {
 	bool fold_tasks;                   /* tasks and cgroups count for the system alone, unless they are wanted */
 	bool sum_tasks;                    /* tasks, but not cgroups, count for the system alone */
 	bool only_per;                     /* requested: omits what has no place there or above */
-	bool summary;                      /* a row for the whole system */
+	enum sheet_places places;
+	bool summary; /* a row for the whole system */
 	bool summary_only;
 	enum sheet_rows rows;
 	struct cpulist cpus; /* SHEET_CPU_SET; owned by the config's owner */

@@ -116,26 +116,6 @@ static int check_cpus(struct run *r, struct buf *notes)
 	return 0;
 }
 
-/* Rows are places where something was recorded: CPUs, even if no number of theirs is printed. */
-static void choose_rows(struct run *r)
-{
-	struct bound_metric *m = NULL;
-	bool none = true;
-
-	for (size_t i = 0; i < r->binding.n_metrics; i++) {
-		if (r->shown[i] && (!r->config->cpu_rows || r->binding.metric[i].kind == PM_CPU))
-			return;
-		none &= !r->shown[i];
-		if (r->binding.metric[i].kind == PM_CPU && r->binding.metric[i].counter && !m)
-			m = &r->binding.metric[i];
-	}
-	if (!m)
-		return;
-	r->shown[m - r->binding.metric] = true;
-	m->for_rows = true;
-	r->sink->places_only = none;
-}
-
 /* Binds metrics to the counters of the current model, and chooses what is shown. */
 static int sheets_bind(struct run *r)
 {
@@ -157,8 +137,7 @@ static int sheets_bind(struct run *r)
 	if (!err && notes && r->config->note_absent && (per < PM_PMU || per >= PM_KINDS))
 		selection_note_absent(&r->config->selection, &r->binding, r->shown, &r->result->remarks);
 	r->noted = true;
-	if (!err && (r->config->places_only || r->config->cpu_rows))
-		choose_rows(r);
+	r->sink->places_only = r->config->places_only && !memchr(r->shown, true, r->binding.n_metrics);
 	return err;
 }
 
@@ -251,7 +230,7 @@ static int sheets_shape(struct run *r)
 
 	if (err)
 		return err;
-	if (!r->sink->ops->plan && !each->sheet[0].n_columns)
+	if (!r->sink->ops->plan && !r->config->places_only && !each->sheet[0].n_columns)
 		return error_set(r->error, ENOENT, "%s",
 				 has_numbers(r->places.model) ?
 					 "no column is left to show (pmrep list metrics lists them)" :

@@ -24,7 +24,6 @@ struct pipeline_config {
 	struct sheet_config sheet;
 	struct bind_options bind;
 	int cache_level;  /* of rows of caches: 2, 3; 0: the last that the machine has */
-	bool cpu_rows;    /* of CPUs, also where what is shown is of cores and packages alone */
 	bool places_only; /* no metric is to be shown: the rows alone */
 	bool note_absent; /* a remark on columns whose registers could not be read */
 	bool no_scale;    /* do not scale for multiplexing */
