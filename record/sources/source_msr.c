@@ -625,18 +625,20 @@ static void plan_path(struct registers *d, struct plan *p, const struct add *a)
 	g = filegrid_new(p);
 	g->root = &d->named;
 	counter = add_counter(p, a, 0);
-	if (!part)
-		filegrid_add(g, counter, p->system_instance, PM_NONE, 0, "%s", a->text);
-	for (size_t i = 0; i < p->cpus.n && part; i++) {
+	for (size_t i = 0; i < p->cpus.n; i++) {
 		struct place at = place_of(p, msr_scope(a->scope), p->cpus.cpu[i]);
 		bool known = false;
 
+		/* Only registers take a die for a package. */
+		at.kind = at.kind == PM_DIE ? PM_PACKAGE : at.kind;
 		set_instance(p, &at);
 		for (uint32_t k = 0; k < g->n; k++)
 			known = known || g->cell[k].instance == at.instance;
-		/* If a CPU lacks the file, only its own value is missing. */
-		if (!known)
+		/* If a CPU lacks the file, only its own value is missing. Any other file is read for each place. */
+		if (!known && part)
 			filegrid_add(g, counter, at.instance, at.cpu, 0, CPU_FILES "%u/%s", at.cpu, part);
+		else if (!known)
+			filegrid_add(g, counter, at.instance, at.kind == PM_CPU ? at.cpu : PM_NONE, 0, "%s", a->text);
 	}
 	filegrid_finish(g, p, &d->grids);
 }

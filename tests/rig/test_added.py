@@ -17,6 +17,7 @@ ADDED = ["msr0x199,u32,raw,PRF_CTRL", "msr0x3fd,core,percent,C6P", "msr0x611,u32
          "msr0x7fff,cpu,None", "/sys/devices/system/cpu/cpu0/cpuidle/state2/time,usec,percent,C6T",
          "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,package,C1T",
          "/sys/devices/system/cpu/intel_uncore_frequency/package_01_die_00/current_freq_khz,average,UncK",
+         "/sys/devices/system/cpu/intel_uncore_frequency/package_01_die_00/current_freq_khz,average,package,UncP",
          "/sys/no/such/file,Lost"]
 INTERVAL_S = .1
 
@@ -34,15 +35,17 @@ def cells(path):
 
 def expected(machine):
     """{(metric, scope, place): value an interval}"""
-    want = {("add.unck", "system", ""): 2300000}
+    want = {}
     for c in machine.cpus[:4]:
         i = c["cpu"]
         want[("add.prf_ctrl", "cpu", f"{i}")] = 0x2A00
         want[("add.m0x34", "cpu", f"{i}")] = None
         want[("add.c6t", "cpu", f"{i}")] = 30
+        want[("add.unck", "cpu", f"{i}")] = 2300000
     for package in (0, 1):
         want[("add.pkge", "package", f"{package}")] = 35.5 * (package + 1) * 2**14 * INTERVAL_S
         want[("add.c1t", "package", f"{package}")] = 50000 * INTERVAL_S
+        want[("add.uncp", "package", f"{package}")] = 2300000
         for core in (0, 1):
             want[("add.c6p", "core", f"{package}.{core}")] = 5.0 * (2 * package + core + 1)
     return want
