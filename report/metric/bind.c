@@ -2203,9 +2203,12 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 {
 	const bool usec = !strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, ""), "usec");
 	const char *formula = usec ? "percent(rate(*), 1e6)" : "percent(rate(*), rate(msr.tsc))";
-	struct metric row = {
-		.name = c->name, .display = c->display, .unit = "%", .precision = 2, .default_on = true
-	};
+	struct metric row = { .name = c->name,
+			      .display = c->display,
+			      .categories = c->source,
+			      .unit = "%",
+			      .precision = 2,
+			      .default_on = true };
 	int err;
 
 	row.expr = bind_own(x->b, bind_replaced(formula, c->name, true));
@@ -2229,7 +2232,8 @@ static void bind_counter(struct builder *x, const struct pm_counter *c, struct a
 	struct bound_metric *m;
 	struct bound_input *in;
 
-	if (pm_counter_texts(c) || x->p->kind[c->id] == PM_KINDS || bind_left_out(x, c))
+	if (pm_counter_texts(c) || x->p->kind[c->id] == PM_KINDS || bind_left_out(x, c) ||
+	    (is_share(c) && names_get(&x->taken, c->name, NULL)))
 		return;
 	about.help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
 	if (rate && c->unit != alike->unit)

@@ -101,8 +101,10 @@ static bool names_absent(const char *word, const struct bound_metric *m)
 	return !strcasecmp(word, m->name) || !strcasecmp(word, m->display);
 }
 
-static bool fits(const char *word, const struct bound_metric *m)
+static bool fits(const char *word, bool hide, const struct bound_metric *m)
 {
+	if (hide)
+		return selection_matches(word, m->name, m->display, m->about->aliases, m->about->categories);
 	if (m->foreign)
 		return strcmp(word, "all") && names_absent(word, m);
 	if (m->absent && !m->added)
@@ -281,28 +283,28 @@ static bool ends_with(const char *text, const char *end)
 	return n > len && !strcmp(text + n - len, end);
 }
 
-/* Energies instead of powers: "pkg_j" for "pkgwatt". */
-static void show_joules(const struct binding *b, bool *shown)
+/* What is shown in place of each metric: with --Joules energies for powers, "pkg_j" for "pkgwatt". The caller frees
+ * it. */
+static uint32_t *in_place(const struct binding *b, bool joules)
 {
 	SCOPED(names_release) struct names energy = { 0 };
 	SCOPED(buf_release) struct buf name = BUF_INIT;
-	uint32_t at;
+	uint32_t *at = memory_new(b->n_metrics, sizeof(*at));
 
-	for (size_t i = 0; i < b->n_metrics; i++)
-		if (ends_with(b->metric[i].name, "_j"))
-			memory_done(names_set(&energy, b->metric[i].name, (uint32_t)i));
 	for (size_t i = 0; i < b->n_metrics; i++) {
-		if (!shown[i] || !ends_with(b->metric[i].name, "watt"))
+		at[i] = (uint32_t)i;
+		if (joules && ends_with(b->metric[i].name, "_j"))
+			memory_done(names_set(&energy, b->metric[i].name, (uint32_t)i));
+	}
+	for (size_t i = 0; joules && i < b->n_metrics; i++) {
+		if (!ends_with(b->metric[i].name, "watt"))
 			continue;
 		buf_clear(&name);
-		buf_add(&name, b->metric[i].name, strlen(b->metric[i].name) - strlen("watt"));
-		buf_addstr(&name, "_j");
+		buf_printf(&name, "%.*s_j", (int)strlen(b->metric[i].name) - 4, b->metric[i].name);
 		memory_whole(&name);
-		if (names_get(&energy, buf_str(&name), &at)) {
-			shown[at] = true;
-			shown[i] = false;
-		}
+		names_get(&energy, buf_str(&name), &at[i]);
 	}
+	return at;
 }
 
 /* Metrics of the busiest processes and cgroups: the columns of rows of that kind. */
@@ -336,13 +338,17 @@ static void let_names_win(const struct selection *s, const struct binding *b, bo
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e)
 {
+	SCOPED(scoped_free) uint32_t *at = in_place(b, s->joules);
 	enum pm_kind who = PM_KINDS;
 
 	for (size_t i = 0; (s->who == PM_TASK || s->who == PM_CGROUP) && i < b->n_metrics && who == PM_KINDS; i++)
 		who = is_who(&b->metric[i], s->who) ? s->who : PM_KINDS;
+	memset(shown, 0, b->n_metrics * sizeof(*shown));
 	for (size_t i = 0; i < b->n_metrics; i++)
-		shown[i] = (s->all && !b->metric[i].foreign && !(b->metric[i].absent && b->metric[i].unlikely)) ||
-			   b->metric[i].added || (!s->has_show && is_default(&b->metric[i], who));
+		shown[at[i]] |=
+			(s->all && !b->metric[i].foreign && !(b->metric[i].absent && b->metric[i].unlikely)) ||
+			(s->lenient && b->metric[i].added) ||
+			(!s->has_show && (b->metric[i].added || is_default(&b->metric[i], who)));
 	for (size_t w = 0; w < s->n; w++) {
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;
@@ -365,11 +371,11 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 			}
 			if (is_passed_over(word->word, head, &b->metric[i]))
 				continue;
-			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, &b->metric[i]))
+			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, hide, &b->metric[i]))
 				continue;
 			found = true;
 			/* When turbostat hides a group, what the user added stays. */
-			shown[i] = !hide || (s->lenient && b->metric[i].added && !exact);
+			shown[at[i]] = !hide || (s->lenient && b->metric[i].added && !exact);
 		}
 		if (found || is_harmless(word->word) || selection_lacks(word->word, b, p, hide ? NULL : notes))
 			continue;
@@ -382,8 +388,6 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 	}
 	if (s->lenient)
 		let_names_win(s, b, shown);
-	if (s->joules)
-		show_joules(b, shown);
 	return 0;
 }
 

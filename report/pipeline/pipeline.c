@@ -137,7 +137,8 @@ static int sheets_bind(struct run *r)
 	if (!err && notes && r->config->note_absent && (per < PM_PMU || per >= PM_KINDS))
 		selection_note_absent(&r->config->selection, &r->binding, r->shown, &r->result->remarks);
 	r->noted = true;
-	r->sink->places_only = r->config->places_only && !memchr(r->shown, true, r->binding.n_metrics);
+	if (r->sink)
+		r->sink->places_only = r->config->places_only && !memchr(r->shown, true, r->binding.n_metrics);
 	return err;
 }
 
