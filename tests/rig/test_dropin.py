@@ -183,7 +183,6 @@ TURBOSTAT = r"""
 @ -q -n 1 -i .1 -s C1,C1%,CPU --hide C1,sysfs
 @ -q -n 1 -i .1 -s Core,CPU --add msr0x611,package,u32,raw,BAR
 @ -q -n 1 -i .1 -d -s Busy%,CPU 2>/dev/null
-@ -q -n 1 -i 1e-1 -S -s Busy%
 @ -q -n 2 -i .1m -S -s Busy%
 @ -q -n 1 -i .1 --a msr0x10 -s Busy%
 @ --list extra
@@ -197,8 +196,6 @@ TURBOSTAT = r"""
 @ -q -d -n 1 -i .1 -S -s Busy%
 @ -q -n 1 -i .1 --hide Busy% --show frequency,CPU
 @ -q -n 1 -i .1 --hide all --add msr0x10,cpu,u64,delta,FOO
-@ -q -o - -n 1 -i .1 -s CPU; ls; cat ./-
-@ -q -n 1x -i .1 -s CPU
 @ -q -n 1 -i .1 -s ,Busy%,,CPU, --hide ,CPU
 @ -q -S -s Busy% sleep 1.5 & p=$!; sleep .7; kill -INT $p; wait $p; [ $? -eq 0 ] && echo good
 { set -m; @ -q -n 4 -i .2 -S -s Busy% >f & p=$!; sleep .5; kill -STOP -- -$p; sleep .5; kill -CONT -- -$p; wait $p; } 2>/dev/null; cat f
