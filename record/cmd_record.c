@@ -1057,7 +1057,7 @@ static const char *hand_out(struct recorder *r, struct message_fds *fds)
 {
 	if (!session_output(&r->session)->regular)
 		return "its recording goes to a pipe or device, so nothing is kept";
-	session_snapshot(&r->session);
+	session_snapshot(&r->session, false);
 	recording_flush(r->session.recording);
 	rotation_files(&r->session.rotation, fds);
 	return fds->n ? NULL : "the files of its recording are gone, or cannot be read";
@@ -1113,7 +1113,7 @@ static void recorder_obey(struct recorder *r, const struct control_command *c)
 		/* perf stat neither heeds nor answers it; `stop` it answers, and goes on. */
 		if (perf)
 			return;
-		session_snapshot(&r->session);
+		session_snapshot(&r->session, false);
 		break;
 	case CONTROL_MARK:
 		if (!mark(r, c->text))
@@ -1138,12 +1138,12 @@ static void recorder_obey(struct recorder *r, const struct control_command *c)
 	control_answer(&r->control, wrong);
 }
 
-/* turbostat counts it towards -n. */
+/* Ends an interval early and begins a whole one. turbostat counts it towards -n. */
 static void end_interval(struct recorder *r)
 {
 	if (r->joined && !r->joined->says && r->session.last_number != UINT64_MAX)
 		r->session.last_number--;
-	session_snapshot(&r->session);
+	session_snapshot(&r->session, true);
 }
 
 static void recorder_signal(struct recorder *r, const struct signals_event *s)
@@ -1555,7 +1555,7 @@ static void end_run(struct recorder *r)
 	if (o->perf.per_thread && !r->failed && r->session.counting && !r->session.reached_last) {
 		session_notice(&r->session);
 		settle(r);
-		session_snapshot(&r->session);
+		session_snapshot(&r->session, false);
 	}
 	if (!r->failed)
 		session_end(&r->session);

@@ -459,11 +459,13 @@ void session_end(struct session *s)
 	s->counting = false;
 }
 
-void session_snapshot(struct session *s)
+void session_snapshot(struct session *s, bool restart)
 {
 	if (!s->counting)
 		return;
 	single(s, PM_SNAPSHOT_FORCED, false);
+	if (restart)
+		s->start_ns = s->single_ns - s->number * s->options->sample.interval_ns;
 	session_tick_on(s);
 }
 

@@ -61,8 +61,8 @@ int session_enable(struct session *s, bool on, struct error *e);
 void session_begin(struct session *s);
 /* The last snapshot of the segment; nothing ticks afterwards. */
 void session_end(struct session *s);
-/* A snapshot between the ticks. */
-void session_snapshot(struct session *s);
+/* A snapshot between the ticks. `restart`: the next tick comes a whole interval later, not when it was due. */
+void session_snapshot(struct session *s, bool restart);
 /* When one is due only because counters wrap, CLOCK_MONOTONIC; UINT64_MAX: none is. And that snapshot. */
 uint64_t session_between_due(const struct session *s, uint64_t now);
 void session_between(struct session *s);

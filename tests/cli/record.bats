@@ -272,6 +272,17 @@ snapshots() {
 	[ "$(dump | grep ^snapshot | grep -c 'flags=forced$')" = 1 ]
 }
 
+@test "SIGUSR1 ends an interval early, and a whole one begins" {
+	start -i 0.8 -n 4 -o x.pmr
+	sleep 1
+	kill -USR1 "$pid"
+	finish
+	"$bin/pmrep" --all --format=csv --columns=duration_ns --show=ctxsw x.pmr | tail -n +2 >durations
+	cat durations
+	[ "$(wc -l <durations)" = 5 ]
+	[ "$(awk "\$1 < 700e6" durations | wc -l)" = 1 ]
+}
+
 @test "pmrec mark reaches every recorder of mine; two do not disturb each other" {
 	start -o x.pmr
 	first=$pid first_tell=$tell first_told=$told

@@ -615,12 +615,12 @@ static void a_segment_has_a_first_and_a_last_snapshot(void **state)
 	go_to(&s, s.start_ns + 3 * TICK);
 	session_begin(&s); /* it counts already */
 	now += 2 * MS;
-	session_snapshot(&s);
+	session_snapshot(&s, false);
 	go_to(&s, s.start_ns + 4 * TICK);
 	now += TICK + 3 * MS;
 	session_end(&s);
 	session_end(&s);
-	session_snapshot(&s); /* not while nothing counts */
+	session_snapshot(&s, false); /* not while nothing counts */
 	close_and_read();
 	assert_string_equal(r.text, "FtttstL");
 	for (unsigned i = 0; i < 7; i++) {
@@ -685,7 +685,7 @@ static void without_an_interval_nothing_ticks(void **state)
 	open_it();
 	session_begin(&s);
 	assert_false(sampler_running(s.sampler));
-	session_snapshot(&s);
+	session_snapshot(&s, false);
 	now += 1000 * MS;
 	session_end(&s);
 	close_and_read();
@@ -701,7 +701,7 @@ static void ticks_are_tried_again(void **state)
 	session_begin(&s);
 	assert_false(s.wants_ticks);
 	ring_is_full = true;
-	session_snapshot(&s);
+	session_snapshot(&s, false);
 	assert_true(s.wants_ticks);
 	assert_false(sampler_running(s.sampler));
 	assert_false(session_is_calm(&s));
@@ -715,7 +715,7 @@ static void ticks_are_tried_again(void **state)
 	/* Just before a tick, a snapshot that finds no room has the number of that tick, which is therefore lost. */
 	go_to(&s, s.start_ns + 5 * TICK - 50 * US);
 	ring_is_full = true;
-	session_snapshot(&s);
+	session_snapshot(&s, false);
 	assert_int_equal(s.number, 5);
 	ring_is_full = false;
 	session_retry(&s);
