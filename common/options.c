@@ -97,6 +97,7 @@ static const struct hint {
 	{ "S", "pmrep stat", "is ambiguous: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" },
 	{ "V", NULL, "is not an option; use --version" },
 	{ "cgroup", "per-cgroup", "choose rows of cgroups with --per-cgroup" },
+	{ "core", "per-core", "one row per core is --per-core" },
 	{ "csv", "format=csv", "use --format=csv" },
 	{ "delay", "since", "skip the beginning with --since" },
 	{ "field-separator", "format=csv", "use --format=csv here" },
@@ -117,6 +118,8 @@ static const struct hint {
 	{ "repeat", "pmrep*", "pmrep finds the runs in a recording by itself" },
 	{ "report", "pmrep*", "pmrec uses it to print a report after recording" },
 	{ "root", "pmrep*", "pmrep never reads the machine it runs on" },
+	{ "package", "per-package", "one row per package is --per-package" },
+	{ "socket", "per-package", "one row per package is --per-package, or --per-socket" },
 	{ "summary", "total", "use --total for totals" },
 	{ "tid", "per-task", ROWS },
 	{ "tpebs-mode", NULL, NO_SAMPLES },
@@ -171,16 +174,22 @@ static const struct known *known_exact(const struct read *r, const char *text, s
 static enum match known_abbreviated(const struct read *r, const char *text, size_t len, bool flags,
 				    const struct known **found, const struct known **second)
 {
-	*found = NULL;
-	for (const struct known *k = r->known; k < r->known + r->n_known; k++) {
-		if (!k->row->name || (flags && k->option->argument) || !option_name_begins(k->row->name, text, len))
-			continue;
-		*second = k;
-		if (*found && (*found)->option != k->option)
-			return MATCH_MANY;
-		*found = *found ? *found : k;
-	}
-	return *found ? MATCH_ONE : MATCH_NONE;
+	const struct known *end = r->known + r->n_known;
+	size_t shortest = SIZE_MAX;
+
+	*found = *second = NULL;
+	for (const struct known *k = r->known; k < end; k++)
+		if (k->row->name && !(flags && k->option->argument) && option_name_begins(k->row->name, text, len) &&
+		    strlen(k->row->name) < shortest) {
+			*found = k;
+			shortest = strlen(k->row->name);
+		}
+	/* Of --interval and --interval-clear, --int is the former. */
+	for (const struct known *k = r->known; k < end && *found && !*second; k++)
+		if (k->row->name && !(flags && k->option->argument) && option_name_begins(k->row->name, text, len) &&
+		    k->option != (*found)->option && strncmp(k->row->name, (*found)->row->name, shortest))
+			*second = k;
+	return *second ? MATCH_MANY : *found ? MATCH_ONE : MATCH_NONE;
 }
 
 /* Whether a text is a name, or means one: "no-NAME", or NAME for "no-NAME", as perf has it. */
@@ -454,6 +463,13 @@ static int take_option(struct read *r, const char *dashes, char *text)
 }
 
 /* Reads argv[1..] by the rules of options_parse(). 0 or -errno with the text in *r->e. */
+static bool said_last(const struct read *r, const char *name)
+{
+	const struct option_row *option = r->n_said ? r->said[r->n_said - 1].option : NULL;
+
+	return option && option->name && !strcmp(option->name, name);
+}
+
 static int read_words(struct read *r)
 {
 	bool options = true;
@@ -473,8 +489,9 @@ static int read_words(struct read *r)
 		} else if (options && r->spec->command && !parse_double(word, &number)) {
 			err = error_set(r->e, EINVAL,
 					"the command '%s' is a number; for the interval use -i %s, for the number of "
-					"intervals -n %s",
-					word, word, word);
+					"intervals -n %s%s",
+					word, word, word,
+					said_last(r, "transaction") ? "; turbostat's -T is --TCC here" : "");
 		} else {
 			options &= !r->spec->command;
 			r->operand[r->n_operands++] = word;

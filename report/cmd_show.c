@@ -175,23 +175,72 @@ static void list_row(struct table *t, const char *const cell[LISTED])
 		table_cell(t, cell[i] && cell[i][0] ? cell[i] : "-", NULL);
 }
 
+static const char *const place_head[] = { "Package", "Die", "L3", "Node", "Module", "Core", "CPU" };
+#define PLACES (sizeof(place_head) / sizeof(place_head[0]))
+
+static void list_places(struct table *t)
+{
+	for (size_t i = 0; i < PLACES; i++)
+		list_row(t, (const char *const[]){ place_head[i], place_head[i], "", "topology", "yes",
+						   "Where a row is; shown if it tells rows apart" });
+}
+
+/* Raw counters are many; those that are shown or were added are listed with the metrics. */
+static bool is_listed(const struct show_options *o, const struct offer *offer, size_t i)
+{
+	const struct bound_metric *m = &offer->binding.metric[i];
+
+	return o->pipeline.selection.all || !m->counter || m->added || offer->shown[i];
+}
+
+static bool same_category(const struct bound_metric *a, const struct bound_metric *b)
+{
+	const char *x = a->about->categories, *y = b->about->categories;
+	size_t n = strcspn(x, ",");
+
+	return strcspn(y, ",") == n && !strncmp(x, y, n);
+}
+
+/* Lists the columns of a recording, those of a category together; returns how many counters it left out. */
+static size_t list_offer(const struct show_options *o, struct table *t, const struct offer *offer)
+{
+	const struct bound_metric *metric = offer->binding.metric;
+	size_t n = offer->binding.n_metrics, left_out = 0;
+	SCOPED(scoped_free) bool *done = memory_new(n, sizeof(*done));
+
+	for (size_t i = 0; i < n; i++) {
+		left_out += !is_listed(o, offer, i);
+		for (size_t k = i; k < n && !done[i]; k++) {
+			const struct bound_metric *m = &metric[k];
+
+			if ((k > i && !same_category(&metric[i], m)) || done[k] || !is_listed(o, offer, k))
+				continue;
+			list_row(t, (const char *const[]){ m->name, m->display, m->about->unit, m->about->categories,
+							   offer->shown[k] ? "yes" : "no", m->about->help });
+			done[k] = k > i;
+		}
+		done[i] = true;
+	}
+	return left_out;
+}
+
 static int list_file(const struct show_options *o, struct table *t, const char *path, struct error *e)
 {
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	SCOPED(offer_release) struct offer offer = { 0 };
+	size_t left_out = 0;
 	int err = input_open(&reader, path, false, e);
 
 	if (err)
 		return err;
 	err = pipeline_offer(&o->pipeline, reader, &offer, &notes, e);
 	cmd_complain_lines(NAME, path, &notes);
-	for (size_t i = 0; i < offer.binding.n_metrics && !err; i++) {
-		const struct bound_metric *m = &offer.binding.metric[i];
-
-		list_row(t, (const char *const[]){ m->name, m->display, m->about->unit, m->about->categories,
-						   offer.shown[i] ? "yes" : "no", m->about->help });
-	}
+	if (!err)
+		left_out = list_offer(o, t, &offer);
+	if (left_out && !o->quiet)
+		cmd_complain(NAME, "%s: %zu raw counters are not listed; --list --debug lists them, too", path,
+			     left_out);
 	return err;
 }
 
@@ -206,6 +255,7 @@ static int list_columns(struct show_options *o)
 
 	for (size_t i = 0; i < LISTED; i++)
 		table_column(t, head[i], TABLE_LEFT, i + 1 == LISTED);
+	list_places(t);
 	for (const struct metric_table *m = metric_tables; m->row && !o->n_files; m++)
 		for (const struct metric *row = m->row; row < m->row + m->n; row++)
 			list_row(t, (const char *const[]){ row->name, row->display, row->unit, row->categories,
@@ -291,9 +341,6 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	return status;
 }
 
-static const char *const place_head[] = { "Package", "Die", "L3", "Node", "Module", "Core", "CPU" };
-#define PLACES (sizeof(place_head) / sizeof(place_head[0]))
-
 /* Whether only topology columns are to be shown. Compared as heads: "cpu" is a category. */
 static bool asks_places_only(const struct selection *s)
 {
@@ -366,10 +413,41 @@ static void settle(struct show_options *o, const struct options_common *common)
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }
 
-/* Whether the options fit together. */
-static bool makes_sense(struct show_options *o)
+/* The second level of rows among the options; NULL: there is one at most. */
+static const char *second_level(const struct options_common *common)
 {
-	if (!o->n_files)
+	const char *first = NULL;
+
+	for (char *const *said = common->said; said && *said; said++) {
+		if (strncmp(*said, "--per-", 6))
+			continue;
+		if (first && strcmp(first, *said))
+			return *said;
+		first = *said;
+	}
+	return NULL;
+}
+
+/* "csv" of `-f csv`: a format that is given as a recording. */
+static const char *format_as_file(const struct show_options *o)
+{
+	for (int i = 0; i < o->n_files; i++)
+		for (size_t f = 0; exporters[f]; f++)
+			if (!strcmp(o->file[i], exporters[f]->name) && access(o->file[i], F_OK))
+				return o->file[i];
+	return NULL;
+}
+
+/* Whether the options fit together. */
+static bool makes_sense(struct show_options *o, const struct options_common *common)
+{
+	const char *level = second_level(common), *format = format_as_file(o);
+
+	if (level)
+		cmd_complain(NAME, "%s: rows have one level; run pmrep once for each", level);
+	else if (format)
+		cmd_complain(NAME, "%s: no such recording; the format is chosen with --format=%s", format, format);
+	else if (!o->n_files)
 		cmd_complain(NAME, "no recording given; try pmrep --help");
 	else if (o->export.columns && (!o->format->columns || o->export.layout == EXPORT_WIDE))
 		cmd_complain(NAME, "--columns needs --format=csv or json with --layout=long");
@@ -490,7 +568,7 @@ static int show(struct show_options *o, const struct options_common *common)
 {
 	int status = cmd_complain_skipped(NAME, o->vendor) && o->strict ? EXIT_DAMAGED : EXIT_GOOD, all;
 
-	if (!makes_sense(o))
+	if (!makes_sense(o, common))
 		return EXIT_TROUBLE;
 	all = o->output_dir ? show_each(o, common) : show_into(o, common, o->out ? o->out : "-", o->file, o->n_files);
 	if (all == EXIT_GOOD)
@@ -583,7 +661,7 @@ static int dump_text(struct show_options *o, const struct options_common *common
 	struct error e = { 0 };
 	int err;
 
-	if (!makes_sense(o))
+	if (!makes_sense(o, common))
 		return EXIT_TROUBLE;
 	if ((err = outfile_open(&file, o->out ? o->out : "-", o->overwrite, o->file, (size_t)o->n_files, &e)))
 		return cmd_fail(NAME, &e);

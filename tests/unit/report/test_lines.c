@@ -150,7 +150,8 @@ static const struct {
 	  { ",1000000000,core,1,0,,1,1,0,,,,,irq,3000,1/s,ok,1\n",
 	    ",1000000000,core,1,0,,1,1,1,,,,,irq,3000,1/s,ok,1\n" } },
 	{ { "rows=3" }, cmd_show, "--list", 0, 
-	  { "NAME                           COLUMN           UNIT CATEGORIES         SHOWN HELP\nirq                            IRQ/s            1/s  interrupts,other   yes   Interrupts per second, of all lines\n",
+	  { "NAME                           COLUMN           UNIT CATEGORIES         SHOWN HELP\nPackage                        Package          -    topology           yes   Where a row is; shown if it tells rows apart\n",
+	    "\nirq                            IRQ/s            1/s  interrupts,other   yes   Interrupts per second, of all lines\n",
 	    "\nbench.level                    bench.level      Cel  bench              yes   -\n" } },
 	{ { "rows=3" }, cmd_show, "--show=irq --per-package --format=json", 0,
 	  { "\"run\":1,\"time\":\"2026-09-21T14:13:22.000000000Z\",\"duration_ns\":1000000000,\"scope\":\"package\",\"package\":1,\"die\":null,"
