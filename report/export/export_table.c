@@ -27,7 +27,6 @@ struct table_data {
 	uint32_t n_first; /* of them stand before the places */
 	bool utc;         /* times of day are in the first column */
 	/* turbostat's text, by place in column[]: packages of which the machine's value is the sum; else 0. */
-	uint8_t *times;
 	uint32_t *order;                /* of an interval: the places in row[] to be printed */
 	double *rank, *among;           /* to find it: by place in row[]; values of a column */
 	const struct sheet_cell **cell; /* row by row; NULL: empty */
@@ -65,7 +64,6 @@ static void table_forget(struct table_data *t)
 	free(t->rank);
 	free(t->among);
 	free(t->column);
-	free(t->times);
 	free(t->cell);
 	free(t->width);
 	pieces_release(&t->head);
@@ -226,19 +224,10 @@ static void fill_column(struct table_data *t, uint32_t i, enum pm_kind level)
 	}
 }
 
-/* The number of packages in the row of the machine. */
-static uint8_t packages(const struct places *p)
-{
-	struct value n;
-
-	return bind_literal(p, "num_packages", &n) && !n.reason ? (uint8_t)n.v : 0;
-}
-
 static void fill_tabs(struct table_data *t)
 {
 	const struct sheet *s = t->sheet;
 
-	t->times = memory_new(t->n_columns, sizeof(*t->times));
 	for (uint32_t i = 0; i < t->n_columns; i++) {
 		const struct bound_metric *m = s->column[t->column[i]].metric;
 		const struct turbostat_column *c = turbostat_column(m);
@@ -248,8 +237,6 @@ static void fill_tabs(struct table_data *t)
 		t->n_first += !strcmp(m->name, "usec") || !strcmp(m->name, "time_of_day");
 		if (c->level == PM_CORE || c->level == PM_PACKAGE)
 			fill_column(t, i, c->level);
-		if (c->sum)
-			t->times[i] = packages(s->places);
 	}
 }
 
@@ -536,7 +523,7 @@ static size_t time_of_day(const struct exporter *x, const struct interval *i, ch
 
 /* A partial or doubtful value has a mark before it, which would confuse scripts that read turbostat's text. */
 static size_t cell_text(const struct exporter *x, const struct table_data *t, const struct sheet_cell *cell, size_t k,
-			unsigned times, char *out)
+			char *out)
 {
 	const struct bound_metric *m;
 	const struct value *v;
@@ -558,7 +545,7 @@ static size_t cell_text(const struct exporter *x, const struct table_data *t, co
 					       (unsigned long long)((uint64_t)v->v + (uint64_t)(int64_t)v->rest));
 	if (table_has_tabs(x) && !strcmp(m->name, "usec"))
 		return (size_t)snprintf(out, CELL_MAX - 1, "%5.0f", v->v);
-	return mark + number_fixed(out, times > 1 ? v->v * times : v->v, m->precision);
+	return mark + number_fixed(out, v->v, m->precision);
 }
 
 static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, char *out)
@@ -621,7 +608,7 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 		for (uint32_t r = 0; r < t->n_rows; r++)
 			for (uint32_t c = 0; c < t->n_columns; c++)
 				widen(&t->width[WIDTH_METRICS + c],
-				      cell_text(x, t, t->cell[(size_t)r * s->n_columns + t->column[c]], k, 1, text));
+				      cell_text(x, t, t->cell[(size_t)r * s->n_columns + t->column[c]], k, text));
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++)
 		for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
@@ -741,12 +728,11 @@ static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint
 {
 	const struct sheet *s = t->sheet;
 	const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
-	unsigned times = t->times && s->row[t->row[r]].place.kind == PM_SYSTEM ? t->times[c] : 1;
 	char text[CELL_MAX];
 	size_t len;
 
 	/* A register has no value for the whole machine. */
-	if (!cell && t->times && s->row[t->row[r]].place.kind == PM_SYSTEM &&
+	if (!cell && table_has_tabs(x) && s->row[t->row[r]].place.kind == PM_SYSTEM &&
 	    s->column[t->column[c]].metric->digits) {
 		put(x, first, text,
 		    (size_t)snprintf(text, CELL_MAX, "0x%0*x", s->column[t->column[c]].metric->digits, 0), 0);
@@ -754,7 +740,7 @@ static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint
 	}
 	x->partial |= cell && export_lacks(cell, k);
 	text[0] = '\0';
-	len = cell_text(x, t, cell, k, times, text);
+	len = cell_text(x, t, cell, k, text);
 	x->marks |= text[0] == '~' ? LACKS : text[0] == '?' ? SLOW : 0;
 	put_judged(x, first, text, len, t->width[WIDTH_METRICS + c],
 		   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);

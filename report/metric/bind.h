@@ -172,7 +172,6 @@ struct turbostat_column {
 	bool in;            /* the imitated turbostat (2022) has it */
 	uint8_t level;      /* whose first CPU has it in its row */
 	bool own;           /* only where each core has one of its own */
-	bool sum;           /* the machine's is the sum over packages, whatever ours is */
 	const char *groups; /* words that stand for it in turbostat's text; NULL: the metric's categories */
 };
 

@@ -44,8 +44,8 @@ static void columns(void **state)
 		{ "corwatt", PM_PACKAGE, 20.25, 20.25, 40.5 },
 		{ "gfxwatt", PM_PACKAGE, 1.5, 1.5, 3 },
 		{ "ramwatt", PM_PACKAGE, 261438 * 15.3e-6, 261438 * 15.3e-6, 2 * 261438 * 15.3e-6 },
-		{ "package.throttled", PM_PACKAGE, 12.5, 25, 18.75 },
-		{ "memory.throttled", PM_PACKAGE, 6.25, 6.25, 6.25 },
+		{ "package.throttled", PM_PACKAGE, 12.5, 25, 37.5 },
+		{ "memory.throttled", PM_PACKAGE, 6.25, 6.25, 12.5 },
 		{ "syswatt", PM_SYSTEM, 60, 0, 60 },
 	};
 	struct harness h = { 0 };
