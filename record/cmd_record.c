@@ -105,14 +105,6 @@ static int set_added(void *into, char *text, struct error *e)
 	new = &o->added[o->n_added];
 	if (add_parse(new, text, e))
 		return -EINVAL;
-	for (size_t i = 0; i < o->n_added; i++) {
-		if (strcmp(o->added[i].name, new->name))
-			continue;
-		error_set(e, EINVAL, "--add %.80s: there already is a counter %s; give this one another NAME", text,
-			  new->name);
-		add_release(new);
-		return -EINVAL;
-	}
 	o->n_added++;
 	return 0;
 }

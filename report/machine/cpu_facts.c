@@ -305,6 +305,9 @@ static bool of_cpu(const struct cpu_facts *f, const struct pm_model *m, const ch
 			    cpu_leaf(m, 0x80000001, 0, PM_NONE, reg) && reg[2] >> 22 & 1)
 			if (intel || cpu_leaf(m, 0x8000001e, 0, cpu, reg))
 				*v = value_of(reg[intel ? 3 : 0]);
+	} else if (!strcmp(name, "counts_cc3") || !strcmp(name, "counts_cc7")) {
+		/* Another factor: registers of states that the model lacks may be readable, and say nothing. */
+		*v = value_of(!f->id.known || f->id.known->features->cstates & (name[9] == '3' ? CPU_CC3 : CPU_CC7));
 	} else if (!strcmp(name, "c7_in_c6")) {
 		bool atom = intel && cpu_leaf(m, 0x1a, 0, cpu, reg) && reg[0] >> 24 == 0x20;
 

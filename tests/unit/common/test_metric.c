@@ -38,7 +38,7 @@ static const char *const perf_events[] = {
 static const char *const literals[] = {
 	"base_hz",          "tsc_tweak",      "perf_factor",    "pc6_in_pc7",     "crystal_hz",
 	"rapl_energy_unit", "rapl_dram_unit", "rapl_psys_unit", "rapl_time_unit", "amd_energy_unit",
-	"tj_max",           "slots",          "core_zone",
+	"tj_max",           "slots",          "core_zone",      "counts_cc3",     "counts_cc7",
 };
 
 /* Families, and the name of a counter of each. */
