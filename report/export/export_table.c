@@ -116,8 +116,10 @@ static void choose_topology(struct exporter *x, struct table_data *t)
 	const struct sheet *s = t->sheet;
 	bool cpus = false;
 
+	/* An empty set of CPUs leaves turbostat's heads as they are. */
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
-		t->topology[i] = false;
+		t->topology[i] = table_has_tabs(x) && s->per == PM_CPU && s->places->n > 1 && i != BY_NAME;
+	cpus = t->topology[BY_CPU];
 	for (uint32_t r = 0; r < t->n_rows; r++) {
 		const struct place *p = &s->row[t->row[r]].place;
 
