@@ -103,3 +103,104 @@ setup() {
 	[ "${lines[0]}" = IRQ ]
 	[[ $stderr == *Nosuch* ]]
 }
+
+# A machine of 16 CPUs, CPU 15 offline; package values stand in the rows of CPUs 0 and 4, core values in seven.
+server() {
+	"$PM_SOURCE/tests/sysroots/make" server machine
+	echo 7 >machine/sys/devices/system/cpu/intel_pstate/no_turbo
+	"$bin/pmrec" -q --root machine -i 0.05 -n 3 -o r.pmr "$@"
+}
+
+# rows N COMMAND...: it prints a head, a row of the machine, and N others.
+rows() {
+	local n=$1
+	shift
+	run -0 --separate-stderr "$bin/pmrep" -q --total "$@" r.pmr
+	[ "${#lines[@]}" = $((n + 2)) ] || { echo "$*: $output"; return 1; }
+}
+
+@test "rows follow the topology, whatever is shown" {
+	server
+	for format in table turbostat; do
+		rows 15 --format=$format --show CPU,PkgThr
+		rows 15 --format=$format --show CPU,CoreThr,PkgThr
+		rows 15 --format=$format --show CPU
+		rows 2 --format=$format --show CPU,PkgThr --cpu 4,5
+		rows 2 --format=$format --show CPU,PkgThr --cpu package
+		rows 8 --format=$format --show CPU,PkgThr --cpu core
+	done
+	rows 15 --per-cpu --show ctxsw
+	rows 8 --per-core --show PkgThr
+	rows 4 --per-die --show CoreThr
+	rows 2 --per-package --show ctxsw
+	# Where nothing finer than the machine is shown, and no rows were asked for, its row is all.
+	rows 0 --show ctxsw
+	run -0 "$bin/pmrep" -q --total --show=PkgThr r.pmr
+	[ "$(awk 'NR > 2 { print $6 ":" $7 }' <<<"$output" | grep -cE '^(0|4):0$')" = 2 ]
+	[ "$(awk 'NR > 2 && NF > 6' <<<"$output" | wc -l)" = 2 ]
+}
+
+@test "an added file has a value in the row of each place of its scope" {
+	for scope in cpu:15 core:8 package:2; do
+		server --overwrite --add=/sys/devices/system/cpu/intel_pstate/no_turbo,${scope%:*},raw,u32,NT
+		rows 15 --format=turbostat --show CPU,NT
+		[ "${lines[1]}" = "-"$'\t'0x00000000 ]
+		[ "$(grep -c 0x00000007 <<<"$output")" = "${scope#*:}" ] || { echo "$scope: $output"; return 1; }
+		[ "$("$bin/pmrep" -q --total --format=csv --show=NT r.pmr | grep -c ',add.nt,7,')" = "${scope#*:}" ]
+	done
+	# --show and --hide hold for what was added; turbostat's text keeps it.
+	[ "$("$bin/pmrep" -q --total --format=csv --show=ctxsw r.pmr | grep -c add.nt)" = 0 ]
+	[ "$("$bin/pmrep" -q --total --format=csv --hide=add r.pmr | grep -c add.nt)" = 0 ]
+	[ "$("$bin/pmrep" -q --total --format=json --show=add r.pmr | grep -c add.nt)" = 2 ]
+	rows 15 --format=turbostat --show CPU
+	[ "${lines[0]}" = CPU$'\t'"        NT" ]
+	server --overwrite --add=/sys/devices/system/cpu/intel_pstate/no_turbo,raw,NT \
+		--add=/sys/devices/system/cpu/intel_pstate/no_turbo,delta,NT
+	rows 15 --format=turbostat --show CPU,NT
+	[ "$(grep -o NT <<<"${lines[0]}" | wc -l)" = 2 ]
+}
+
+@test "energies are hidden by either name, by globs and by categories" {
+	server
+	for hide in Pkg_J pkg_j 'Pkg_*' energy PkgWatt power; do
+		for format in table turbostat; do
+			run -0 --separate-stderr "$bin/pmrep" -q -J --total --format=$format --show CPU,Pkg_J,IRQ,Util% --hide "$hide" r.pmr
+			[[ ${lines[0]} != *Pkg_J* ]] || { echo "$format, --hide $hide: $output"; return 1; }
+		done
+	done
+}
+
+@test "what users of turbostat type is understood or told the right words" {
+	server
+	while IFS='|' read -r options answer; do
+		# shellcheck disable=SC2086
+		run -2 "$bin/pmrep" $options r.pmr
+		[[ $output == *"$answer"* ]] || { echo "$options: $output"; return 1; }
+	done <<-'EOT'
+		--csv|use --format=csv
+		--json|use --format=json
+		-f csv|the format is chosen with --format=csv
+		--socket|--per-package, or --per-socket
+		--core|--per-core
+		--package|--per-package
+		--per-package --per-core|rows have one level
+	EOT
+	rows 0 --int 1 --show ctxsw
+	run -0 "$bin/pmrep" show --help=all
+	[[ $output == *--per-socket* ]]
+	run -0 "$bin/pmrep" --help
+	for word in turbostat "perf stat" csv json --show --hide; do
+		[[ $output == *"$word"* ]] || { echo "$word"; return 1; }
+	done
+	run -125 "$bin/pmrec" -T 90
+	[[ $output == *--TCC* ]]
+	run -0 --separate-stderr "$bin/pmrep" --list r.pmr
+	[ "${#lines[@]}" -le 120 ]
+	for column in Package Die Core CPU; do
+		grep -q "^$column  .*topology" <<<"$output"
+	done
+	[[ $stderr == *"--list --debug"* ]]
+	[ "$("$bin/pmrep" --list --debug r.pmr | wc -l)" -gt "${#lines[@]}" ]
+	run -0 --separate-stderr "$bin/pmrep" -q --total --format=turbostat --cpu '' --show CPU,IRQ r.pmr
+	[ "$output" = "CPU"$'\t'"IRQ"$'\n'"-"$'\t'"0" ]
+}
