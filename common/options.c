@@ -81,7 +81,7 @@ static const struct hint {
 	const char *typed, *here, *text;
 } hints[] = {
 	/* clang-format off */
-	{ "a", "pmrep show", "belongs to pmrec: CPUs (-a) and added counters (--add) are chosen when recording" },
+	{ "a", "pmrep show", "belongs to pmrec: all CPUs; turbostat's -a is --add here" },
 	{ "c", "pmrec", "belongs to pmrep: choose rows when reporting; -C or --cpu chooses the CPUs to record" },
 	{ "g", "pmrec", "is not an option: braces group events (-e '{a,b}'), and call graphs need perf record" },
 	{ "i", "pmrep stat", "is ambiguous: --interval=SEC (or --every) joins intervals, the recording is an operand, and "

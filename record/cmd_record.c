@@ -26,7 +26,7 @@
 #include "record/perf/freeze_smi.h"
 #include "record/perf/perf_group.h"
 #include "record/perf/source_perf.h"
-#include "record/plan/add.h"
+#include "common/add.h"
 #include "record/plan/plan.h"
 #include "record/sample/session.h"
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/add.h"
 #include "common/double_bits.h"
 #include "common/file.h"
 #include "common/memory.h"
@@ -34,6 +35,8 @@
 struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
+	struct add *added; /* --add; owned */
+	size_t n_added;
 	unsigned form;                 /* --format: index of exporters */
 	const struct sink_ops *format; /* this one */
 	const char *out;               /* NULL or "-": stdout */
@@ -85,6 +88,17 @@ static int set_hide(void *into, char *arg, struct error *e)
 static int set_enable(void *into, char *arg, struct error *e)
 {
 	return set_columns(into, SELECT_ENABLE, arg, e);
+}
+
+static int set_added(void *into, char *arg, struct error *e)
+{
+	struct show_options *o = into;
+
+	memory_room(&o->added, o->n_added, sizeof(*o->added));
+	if (add_parse(&o->added[o->n_added], arg, e))
+		return -EINVAL;
+	o->n_added++;
+	return 0;
 }
 
 static int set_ipc(void *into, char *arg, struct error *e)
@@ -403,6 +417,8 @@ static void settle(struct show_options *o, const struct options_common *common)
 	if (tabs)
 		o->pipeline.bind.columns = COLUMNS_TURBOSTAT;
 	o->pipeline.selection.lenient = tabs;
+	o->pipeline.bind.added = o->added;
+	o->pipeline.bind.n_added = o->n_added;
 	o->pipeline.selection.who = o->per;
 	o->pipeline.bind.absent = true;
 	o->pipeline.note_absent = table && !o->quiet;
@@ -692,6 +708,9 @@ int cmd_show(int argc, char **argv)
 	selection_release(&o.pipeline.selection);
 	cpulist_release(&o.pipeline.sheet.cpus);
 	vendor_files_free(o.vendor);
+	for (size_t i = 0; i < o.n_added; i++)
+		add_release(&o.added[i]);
+	free(o.added);
 	options_common_release(&common);
 	return status;
 }

@@ -12,7 +12,7 @@
 #include "record/host/privileges.h"
 #include "record/host/process.h"
 #include "record/perf/source_perf.h"
-#include "record/plan/add.h"
+#include "common/add.h"
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"

@@ -13,13 +13,13 @@
 #include "common/catalog/msr.h"
 #include "common/memory.h"
 #include "record/host/perf_open.h"
-#include "record/plan/add.h"
+#include "common/add.h"
 #include "record/plan/plan.h"
 #include "record/plan/machine.h"
 #include "record/sources/filegrid.h"
 
 #define COUNTERS_MAX 64 /* of one scope: a bit each */
-#define CPU_FILES    "/sys/devices/system/cpu/cpu"
+#define CPU_FILES    ADD_CPU_FILES
 
 /* One read call: the registers of a place. */
 struct msr_unit {
@@ -485,6 +485,21 @@ static void msr_finish(struct source *s, struct plan *p)
 
 /* ---- those of --add ---- */
 
+static void set_attrs(const struct add *a, struct pm_map *attrs)
+{
+	char where[24];
+
+	plan_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
+	/* The register or the kernel's file, whatever the column is called. Other files have names of the user's. */
+	snprintf(where, sizeof(where), "msr0x%x", a->address);
+	if (a->location == ADD_MSR || (a->text && (!strncmp(a->text, "/sys/", 5) || !strncmp(a->text, "/proc/", 6))))
+		plan_set(attrs, PM_COUNTER_HELP, pm_text(a->location == ADD_MSR ? where : a->text));
+	plan_set(attrs, PM_COUNTER_ADDED, pm_text(add_scope_word(a->scope)));
+	plan_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(add_format_word(a->format)));
+	if (a->type)
+		plan_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
+}
+
 /* `why`: the reason why it cannot be read; the column exists anyway, and says so. */
 static uint32_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 {
@@ -512,7 +527,7 @@ static uint32_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 	snprintf(name, sizeof(name), "add.%s", part);
 	for (unsigned n = 2; pm_model_counter_named(p->model, name); n++)
 		snprintf(name, sizeof(name), "add.%s_%u", part, n);
-	add_set_attrs(a, &c.attrs);
+	set_attrs(a, &c.attrs);
 	if (why)
 		plan_set(&c.attrs, PM_COUNTER_PERF_INVALID, pm_u64(why));
 	id = memory_must(pm_model_add_counter(p->model, &c));
@@ -595,21 +610,9 @@ static void add_to_added(struct registers *d, struct plan *p, uint32_t cpu)
 	}
 }
 
-/* The part after the number in a path below cpu3 (or cpu*): such a file is read for every CPU, core or package. */
-static const char *per_cpu_part(const char *path)
-{
-	const char *at = path + strlen(CPU_FILES);
-	size_t digits;
-
-	if (strncmp(path, CPU_FILES, strlen(CPU_FILES)))
-		return NULL;
-	digits = *at == '*' ? 1 : strspn(at, "0123456789");
-	return digits && at[digits] == '/' ? at + digits + 1 : NULL;
-}
-
 static void plan_path(struct registers *d, struct plan *p, const struct add *a)
 {
-	const char *part = per_cpu_part(a->text);
+	const char *part = add_per_cpu(a->text);
 	struct filegrid *g;
 	uint32_t counter;
 	int err = part ? filegrid_try(&d->named, CPU_FILES "%u/%s", p->cpus.cpu[0], part) :

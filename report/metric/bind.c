@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/add.h"
+#include "common/catalog/msr.h"
 #include "common/array.h"
 #include "common/buf.h"
 #include "common/cpulist.h"
@@ -1313,14 +1315,16 @@ struct builder {
 	const struct places *p;
 	const struct bind_options *options;
 	struct error *error;
-	uint32_t *found;                   /* scratch, BIND_MAX_COUNTERS */
-	uint32_t *clock, n_clocks;         /* likewise, beside found[] */
-	struct buf text;                   /* scratch */
-	struct names taken;                /* names of the metrics so far */
-	const char *pmu;                   /* of the kind of CPUs for the current formula; NULL: of all */
-	bool raw;                          /* the current formula wants counts before a PMU's scale */
-	bool twice;                        /* some event was counted in several groups */
-	bool *twin;                        /* by counter id: the user's words for it stand for other PMUs, too */
+	uint32_t *found;           /* scratch, BIND_MAX_COUNTERS */
+	uint32_t *clock, n_clocks; /* likewise, beside found[] */
+	struct buf text;           /* scratch */
+	struct names taken;        /* names of the metrics so far */
+	const char *pmu;           /* of the kind of CPUs for the current formula; NULL: of all */
+	const struct add *added;   /* the current formula is that of a column added to the recording */
+	enum pm_kind first_of;     /* its inputs: only what each such place's first CPU read; PM_SYSTEM: all */
+	bool raw;                  /* the current formula wants counts before a PMU's scale */
+	bool twice;                /* some event was counted in several groups */
+	bool *twin;                /* by counter id: the user's words for it stand for other PMUs, too */
 	const struct class_choice *choice; /* of the current formula, if it is about a class of PMUs */
 	const struct expr_input *formula;  /* inputs of the current formula, if events were opened twice */
 	size_t n_formula;
@@ -1548,6 +1552,24 @@ static enum pm_kind kind_of_all(const struct builder *x, const uint32_t *counter
 	return all;
 }
 
+/* Inputs of added columns are apart from those of others: they may be of fewer CPUs, and are averaged. */
+static void put_added(struct builder *x)
+{
+	if (x->added)
+		buf_printf(&x->text, " added %u %d", (unsigned)x->first_of, x->added->format);
+}
+
+static void mark_added(const struct builder *x, struct bound_input *in)
+{
+	if (!x->added)
+		return;
+	in->more->first_of = x->first_of;
+	if (!in->constant && !in->more->op && (x->added->format == ADD_DELTA || x->added->format == ADD_AVERAGE)) {
+		in->more->op = INPUT_RULE;
+		in->more->rule = PM_AGG_MEAN;
+	}
+}
+
 /* An input that has a clock beside each counter. */
 static uint32_t add_clocked(struct builder *x, const char *name, enum expr_aspect aspect, const uint32_t *counter,
 			    const uint32_t *clock, uint32_t n)
@@ -1558,6 +1580,7 @@ static uint32_t add_clocked(struct builder *x, const char *name, enum expr_aspec
 
 	buf_clear(&x->text);
 	buf_printf(&x->text, "clocked %u %d %s", (unsigned)aspect, x->raw, name);
+	put_added(x);
 	for (uint32_t i = 0; i < n; i++)
 		buf_printf(&x->text, " %u:%u", counter[i], clock ? clock[i] : 0);
 	memory_whole(&x->text);
@@ -1568,6 +1591,7 @@ static uint32_t add_clocked(struct builder *x, const char *name, enum expr_aspec
 	in->counter = bind_own(b, memory_copy(counter, n, sizeof(*counter)));
 	in->more->clock = clock ? bind_own(b, memory_copy(clock, n, sizeof(*clock))) : NULL;
 	in->aspect = aspect;
+	mark_added(x, in);
 	in->n_counters = n;
 	in->kind = kind_of_all(x, counter, n);
 	if (aspect == EXPR_HAS_EVENT || aspect == EXPR_SOURCE_COUNT || in->kind == PM_KINDS) {
@@ -1820,6 +1844,7 @@ static uint32_t bind_input(struct builder *x, const char *name, enum expr_aspect
 		buf_printf(&x->text, " %u %d", x->twice ? x->formulas : 0, x->raw);
 	if (x->pmu)
 		buf_printf(&x->text, " of %s", x->pmu);
+	put_added(x);
 	memory_whole(&x->text);
 	if (names_get(&b->input_names, buf_str(&x->text), &at))
 		return at;
@@ -1827,6 +1852,7 @@ static uint32_t bind_input(struct builder *x, const char *name, enum expr_aspect
 	in->more->name = bind_own(b, memory_text(name));
 	in->aspect = aspect;
 	fill_input(x, in, name);
+	mark_added(x, in);
 	if (!in->constant && !in->duration)
 		in->counter = bind_own(b, memory_copy(x->found, in->n_counters, sizeof(*in->counter)));
 	at = (uint32_t)(in - b->input);
@@ -2525,6 +2551,100 @@ static void bind_absent(struct builder *x)
 	}
 }
 
+/* ---- columns that are added to a recording ---- */
+
+/* Whether the counter is of the register or file. */
+static bool is_at(const struct pm_counter *c, const struct add *a)
+{
+	const char *where = pm_map_text(&c->attrs, PM_COUNTER_HELP, ""),
+		   *part = a->text ? add_per_cpu(a->text) : NULL;
+	char text[24];
+
+	if (a->location == ADD_PATH)
+		return !strcmp(c->source, "add") &&
+		       (!strcmp(where, a->text) || (part && add_per_cpu(where) && !strcmp(part, add_per_cpu(where))));
+	snprintf(text, sizeof(text), "msr0x%x", a->address);
+	if (!strcmp(c->source, "add"))
+		return !strcmp(where, text);
+	for (const struct catalog_msr *r = catalog_msrs; r->address && !strcmp(c->source, "msr"); r++)
+		if (r->address == a->address && !strcmp(c->name, r->counter.name))
+			return true;
+	return false;
+}
+
+/* What it shows, as a formula about the counter '*'. */
+static const char *formula_of(const struct add *a, const struct pm_counter *c)
+{
+	bool counts = c->semantics == PM_CUMULATIVE;
+
+	switch (a->format) {
+	case ADD_RAW:
+		return counts ? "last(*)" : "(*)";
+	case ADD_PERCENT:
+		return a->type && !strcmp(a->type, "usec") ? "percent(rate(*), 1e6)" :
+							     "percent(rate(*), rate(msr.tsc))";
+	case ADD_AVERAGE:
+		return "mean(*)";
+	default:
+		return counts ? "(*)" : "last(*) - first(*)";
+	}
+}
+
+static int refuse_added(const struct builder *x, const struct add *a)
+{
+	const struct pm_model *m = x->p->model;
+
+	for (const struct catalog_msr *r = catalog_msrs; r->address && a->location == ADD_MSR; r++)
+		for (uint32_t i = 0; r->address == a->address && i < m->n_configs; i++)
+			if (!strcmp(m->config[i].name, r->counter.name))
+				return error_set(x->error, ENOENT,
+						 "--add %.80s: the register was read once, when the recording began; "
+						 "pmrep info --all shows it, and `pmrec --add=%.80s` reads it at "
+						 "each interval",
+						 a->asked, a->asked);
+	return error_set(x->error, ENOENT, "--add %.80s: not in the recording; `pmrec --add=%.80s` records it",
+			 a->asked, a->asked);
+}
+
+static int bind_added(struct builder *x, const struct add *a)
+{
+	static const enum metric_scope scopes[] = { METRIC_CPU, METRIC_CORE, METRIC_PACKAGE };
+	static const enum pm_kind kinds[] = { PM_CPU, PM_CORE, PM_PACKAGE };
+	struct metric row = { .display = a->name,
+			      .categories = "add",
+			      .unit = a->format == ADD_PERCENT ? "%" : "1",
+			      .precision = a->format == ADD_PERCENT ? 2 : 0,
+			      .scope = scopes[a->scope],
+			      .inherits = true,
+			      .default_on = true };
+	const struct pm_counter *c = NULL;
+	SCOPED(scoped_free) char *id = metric_id(a->name);
+	size_t before = x->b->n_metrics;
+	int err;
+
+	for (uint32_t i = 0; i < x->p->model->n_counters && !c; i++)
+		if (is_at(&x->p->model->counter[i], a) && x->p->kind[x->p->model->counter[i].id] != PM_KINDS)
+			c = &x->p->model->counter[i];
+	if (!c)
+		return refuse_added(x, a);
+	row.name = bind_text(x->b, "add.%s", id);
+	for (unsigned n = 2; names_get(&x->taken, row.name, NULL); n++)
+		row.name = bind_text(x->b, "add.%s_%u", id, n);
+	row.help = bind_text(x->b, "%s", c->name);
+	row.expr = bind_own(x->b, bind_replaced(formula_of(a, c), c->name, true));
+	/* turbostat reads what is of more than one CPU on the first. */
+	x->added = a;
+	x->first_of = kind_contains(kinds[a->scope], (enum pm_kind)x->p->kind[c->id]) ? kinds[a->scope] : PM_SYSTEM;
+	err = bind_row(x, &row, NULL, NULL, false);
+	x->added = NULL;
+	if (err || x->b->n_metrics == before)
+		return err ? err : refuse_added(x, a);
+	x->b->metric[before].added = true;
+	if (a->format == ADD_RAW)
+		x->b->metric[before].digits = a->width <= 32 ? 8 : 16;
+	return 0;
+}
+
 static int bind_all(struct builder *x)
 {
 	bool (*wanted)(const struct metric *row) = recorded_name(x->p->model, 0) ? NULL : x->options->wanted;
@@ -2549,6 +2669,9 @@ static int bind_all(struct builder *x)
 			return err;
 	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
 		if ((err = bind_merged(x, &x->p->model->counter[i])))
+			return err;
+	for (size_t i = 0; i < x->options->n_added; i++)
+		if ((err = bind_added(x, &x->options->added[i])))
 			return err;
 	if (x->options->absent)
 		bind_absent(x);

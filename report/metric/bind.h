@@ -59,6 +59,7 @@ struct input_more {
 	bool own_rule;                /* the counter's instead */
 	uint8_t op;                   /* input_op */
 	uint8_t hi, lo;               /* the bits of a field */
+	enum pm_kind first_of : 8;    /* only what the first CPU of each such place has read; PM_SYSTEM: all */
 	uint8_t valid;                /* bit that has to be set for the field to count; 0: none */
 };
 
@@ -141,6 +142,9 @@ struct bind_options {
 	 * recording: all. */
 	bool (*wanted)(const struct metric *row);
 	unsigned tj_max; /* Celsius, instead of what was recorded; 0: none */
+	/* Columns of registers and files that were recorded at each interval; borrowed. */
+	const struct add *added;
+	size_t n_added;
 	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
 	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns;
 	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */

@@ -391,6 +391,9 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 {
 	bool any = false, only_constants = true;
 
+	/* A register has no value for the whole machine. */
+	if (m->digits && l->kind == PM_SYSTEM && m->kind != PM_SYSTEM)
+		return false;
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
 
@@ -800,13 +803,33 @@ static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t
 	return places_find(s->places, i, i->kind, &at) && place_has(s->places, &at, row);
 }
 
+/* Whether the track is of the first CPU of such a place. */
+static bool is_of_first(const struct sheet *s, enum pm_kind kind, uint32_t t)
+{
+	struct track_info info = replay_track(s->p->replay, t);
+	const struct pm_instance *i = pm_model_instance(s->places->model, info.instance);
+	struct place around, own, at;
+
+	if (!places_find(s->places, i, kind, &around) || !places_find(s->places, i, i->kind, &own))
+		return false;
+	for (uint32_t k = 0; k < s->places->n; k++) {
+		struct pm_instance cpu = { .kind = PM_CPU,
+					   .number = s->places->cpu[k].cpu,
+					   .cpu = s->places->cpu[k].cpu };
+
+		if (places_find(s->places, &cpu, kind, &at) && !place_compare(&at, &around))
+			return places_find(s->places, &cpu, i->kind, &at) && !place_compare(&at, &own);
+	}
+	return false;
+}
+
 static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t input, uint32_t t)
 {
 	const struct level *l = f->l;
 	uint32_t row = l->row_of[t], last = row;
 	bool spread = row == PM_NONE && is_spread(l, in);
 
-	if (row == PM_NONE && !spread)
+	if ((row == PM_NONE && !spread) || (in->more->first_of && !is_of_first(f->s, in->more->first_of, t)))
 		return;
 	if (spread) {
 		row = 0;

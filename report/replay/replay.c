@@ -73,7 +73,8 @@ struct track_more {
 	bool paused;                     /* `last` is not compared with the next reading */
 	bool some;                       /* something was read in this interval */
 	double first, last, max, weighted;
-	double span; /* microseconds */
+	uint64_t bits; /* `last` as it was read */
+	double span;   /* microseconds */
 	uint64_t weight;
 };
 
@@ -525,6 +526,7 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 	m->begun |= begins;
 	m->some |= !begins;
 	m->last = d;
+	m->bits = now;
 }
 
 /* For a track without an earlier reading: why there is none, if it existed at all. */
@@ -809,6 +811,7 @@ static void put_more(struct track *t, const struct track_more *before)
 	m->first = before->first;
 	m->max = m->some && m->max > before->max ? m->max : before->max;
 	m->last = m->some ? m->last : before->last;
+	m->bits = m->some ? m->bits : before->bits;
 	m->span = m->some ? m->span : before->span;
 	m->weighted += before->weighted;
 	m->weight += before->weight;
@@ -947,7 +950,9 @@ static void close_interval(struct track *t, struct value *out, size_t stride, si
 		    a == TRACK_MAX   ? m->max :
 		    m->weight        ? m->weighted / (double)m->weight :
 				       m->last;
-		*out = m->some && !v.reason ? value_of(d) : value_missing(v.reason ? v.reason : VALUE_NO_INTERVAL);
+		*out = !m->some || v.reason ? value_missing(v.reason ? v.reason : VALUE_NO_INTERVAL) :
+		       a == TRACK_LAST && t->type == PM_U64 && !t->scaled ? value_of_u64(m->bits) :
+									    value_of(d);
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_ELAPSED) {

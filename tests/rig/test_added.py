@@ -22,9 +22,9 @@ ADDED = ["msr0x199,u32,raw,PRF_CTRL", "msr0x3fd,core,percent,C6P", "msr0x611,u32
 INTERVAL_S = .1
 
 
-def cells(path):
+def cells(path, *options):
     """{(display name, scope, place): [(value or None, status)]} of the counters that were added."""
-    text = subprocess.run([os.path.join(rig.BIN, "pmrep"), path, "--quiet", "--format=csv", "--all"],
+    text = subprocess.run([os.path.join(rig.BIN, "pmrep"), path, "--quiet", "--format=csv", "--all", *options],
                           capture_output=True, text=True, check=True, timeout=120).stdout
     out = collections.defaultdict(list)
     for r in csv.DictReader(io.StringIO(text)):
@@ -49,6 +49,34 @@ def expected(machine):
         for core in (0, 1):
             want[("add.c6p", "core", f"{package}.{core}")] = 5.0 * (2 * package + core + 1)
     return want
+
+
+# Columns of the report, from what is recorded anyway, beside columns that the recorder was told: the register, then how.
+LATER = ["msr0x611,u32,package,raw", "msr0x611,package,delta", "msr0x3fd,core,percent", "msr0x19c,package,raw",
+         "msr0x10,raw", "msr0xe8,package", "msr0xe8,cpu,percent",
+         "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,core"]
+
+
+def later(m):
+    """What is wrong with columns that are added to the recording: each has to say what the recorded one says."""
+    wrong = []
+    subprocess.run(m.command("--sources=msr", "-i", "0.1", "-n", "20",
+                             *[f"--add={text},THEN{i}" for i, text in enumerate(LATER)]), check=True, timeout=60)
+    seen = cells(m.path(), "--show=add", *[f"--add={text},NOW{i}" for i, text in enumerate(LATER)])
+    for i, text in enumerate(LATER):
+        then, now = ({key[1:]: [v for v, _ in values if v is not None] for key, values in seen.items()
+                      if key[0] == f"add.{when}{i}" and any(v is not None for v, _ in values)} for when in ("then", "now"))
+        if not then or set(then) != set(now):
+            wrong.append(f"{text}: rows {sorted(then)} when recording, {sorted(now)} later")
+        for key in set(then) & set(now):
+            a, b = statistics.median(then[key]), statistics.median(now[key])
+            if abs(a - b) > .02 * abs(a):
+                wrong.append(f"{text}: {key} is {a} when recorded so, {b} later")
+    for text, answer in (("msr0xce,raw", "was read once"), ("msr0x123,raw", "--add=msr0x123,raw"), ("/sys/none,NONE", "--add=/sys/none")):
+        said = subprocess.run([os.path.join(rig.BIN, "pmrep"), m.path(), f"--add={text}"], capture_output=True, text=True, timeout=60)
+        if said.returncode != 2 or answer not in said.stderr:
+            wrong.append(f"--add={text} ends with {said.returncode}: {said.stderr}")
+    return wrong
 
 
 def main():
@@ -82,6 +110,7 @@ def main():
                 wrong.append(f"{name}, which cannot be read: {seen[name, 'system', '']}")
         if {v for v, s in temperature if s in ("ok", "doubtful")} != {90 - 55}:
             wrong.append(f"with --TCC=90 the core has {temperature} C")
+        wrong += later(m)
         by_instance = {key for key in seen if key[0] == "add.pkge" and key[1] == "package"}
         if len(by_instance) != 2:
             wrong.append(f"packages of add.pkge: {by_instance}")

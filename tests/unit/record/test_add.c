@@ -1,5 +1,5 @@
 /* --add: what it takes, what it refuses, and the counters that come of it on copies of machines. */
-#include "record/plan/add.h"
+#include "common/add.h"
 #include "format/limits.h"
 #include "record/plan/machine.h"
 #include "tests/unit/lib/remark.h"
@@ -125,13 +125,14 @@ static void reads_files_by_scope(void **state)
 	assert_int_equal(c->aggregation, PM_AGG_MEAN);
 }
 
-static void reads_other_files_once(void **state)
+static void reads_other_files_for_each_place(void **state)
 {
 	static struct add a;
 
-	assert_int_equal(add_parse(&a, "/sys/class/thermal/thermal_zone0/temp,raw", NULL), 0);
+	assert_int_equal(add_parse(&a, "/sys/class/thermal/thermal_zone0/temp,package,raw", NULL), 0);
 	start("server", &a, 1);
-	assert_int_equal(value(0, 1), 55000);
+	assert_int_equal(value(0, 2), 55000);
+	assert_int_equal(value(1, 2), 55000);
 	assert_int_equal(pm_model_counter_named(&here.model, "add.temp")->semantics, PM_BITFIELD);
 }
 
@@ -252,6 +253,6 @@ static void registers_are_read_where_they_count(void **state)
 
 UNIT_TESTS(cmocka_unit_test(takes_locations_and_attributes), cmocka_unit_test(refuses_with_the_nearest_word),
 	   cmocka_unit_test_teardown(reads_files_by_scope, teardown),
-	   cmocka_unit_test_teardown(reads_other_files_once, teardown),
+	   cmocka_unit_test_teardown(reads_other_files_for_each_place, teardown),
 	   cmocka_unit_test_teardown(what_is_not_there_is_a_column_with_a_reason, teardown),
 	   cmocka_unit_test_teardown(registers_are_read_where_they_count, teardown))

@@ -6,7 +6,7 @@
 
 #include "record/perf/perf_pmu.c"
 #include "record/perf/source_perf.c"
-#include "record/plan/add.h"
+#include "common/add.h"
 #include "tests/unit/lib/sysroot.h"
 
 #define PMU "/sys/bus/event_source/devices/"

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "format/reader.h"
-#include "record/plan/add.h"
+#include "common/add.h"
 #include "record/sample/session.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/fake_plan.h"

@@ -19,8 +19,7 @@ static const struct example examples[] = {
 	{ { "-o", "ts.out", "x.pmr" } },
 	{ { "--quiet", "--hide", "sysfs,IRQ,SMI,CoreTmp,PkgTmp,GFX%rc6,GFXMHz,PkgWatt,CorWatt,GFXWatt", "x.pmr" } },
 	{ { "--quiet", "--cpu", "0-3", "--show", "CPU", "x.pmr" } },
-	{ { "--quiet", "--cpu", "0-3", "--show", "CPU", "--add", "msr0x199,u32,raw,PRF_CTRL", "x.pmr" },
-	  "--add belongs to pmrec" },
+	{ { "--quiet", "--cpu", "0-3", "--show", "CPU", "--add", "msr0x199,u32,raw,PRF_CTRL", "x.pmr" } },
 	{ { "--cpu", "1,2,8,14..17,21-44", "x.pmr" } },
 	{ { "--cpu", "core", "x.pmr" } },
 	{ { "-cpu", "package", "x.pmr" } },
@@ -74,6 +73,9 @@ static void turbostat(void **state)
 		selection_release(&o.pipeline.selection);
 		cpulist_release(&o.pipeline.sheet.cpus);
 		vendor_files_free(o.vendor);
+		for (size_t k = 0; k < o.n_added; k++)
+			add_release(&o.added[k]);
+		free(o.added);
 		options_common_release(&common);
 	}
 }

@@ -20,6 +20,7 @@ struct add {
 	const char *type;        /* "cycles", "seconds", "usec", or NULL */
 	char name[ADD_NAME_MAX]; /* the column head */
 	char *text;              /* owned: path, or NULL */
+	const char *asked;       /* borrowed: all that was given */
 	uint32_t address;        /* of the register */
 };
 
@@ -30,6 +31,9 @@ struct add {
 int add_parse(struct add *a, const char *text, struct error *e);
 void add_release(struct add *a);
 
-/* Adds the counter's attributes for the recording. */
-struct pm_map;
-void add_set_attrs(const struct add *a, struct pm_map *attrs);
+/* The words of a recording. */
+const char *add_scope_word(enum add_scope scope);
+const char *add_format_word(enum add_format format);
+/* The part after the number in a path below cpu3 (or cpu*), which is read for every CPU, core or package; or NULL. */
+#define ADD_CPU_FILES "/sys/devices/system/cpu/cpu"
+const char *add_per_cpu(const char *path);

@@ -1,4 +1,4 @@
-#include "record/plan/add.h"
+#include "common/add.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/parse.h"
-#include "record/plan/plan.h"
 
 /* Also the recording's words. */
 static const char *const scopes[] = { "cpu", "core", "package" };
@@ -123,7 +122,7 @@ int add_parse(struct add *a, const char *text, struct error *e)
 {
 	SCOPED(scoped_free) char *copy = memory_text(text);
 
-	*a = (struct add){ .width = 64 };
+	*a = (struct add){ .width = 64, .asked = text };
 	if (take_all(a, copy, e)) {
 		add_release(a);
 		return error_prefix(e, "--add %.80s", text);
@@ -138,17 +137,23 @@ void add_release(struct add *a)
 	*a = (struct add){ 0 };
 }
 
-void add_set_attrs(const struct add *a, struct pm_map *attrs)
+const char *add_scope_word(enum add_scope scope)
 {
-	char where[24];
+	return scopes[scope];
+}
 
-	plan_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
-	/* The register or the kernel's file, whatever the column is called. Other files have names of the user's. */
-	snprintf(where, sizeof(where), "msr0x%x", a->address);
-	if (a->location == ADD_MSR || (a->text && (!strncmp(a->text, "/sys/", 5) || !strncmp(a->text, "/proc/", 6))))
-		plan_set(attrs, PM_COUNTER_HELP, pm_text(a->location == ADD_MSR ? where : a->text));
-	plan_set(attrs, PM_COUNTER_ADDED, pm_text(scopes[a->scope]));
-	plan_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(formats[a->format]));
-	if (a->type)
-		plan_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
+const char *add_format_word(enum add_format format)
+{
+	return formats[format];
+}
+
+const char *add_per_cpu(const char *path)
+{
+	const char *at = path + strlen(ADD_CPU_FILES);
+	size_t digits;
+
+	if (strncmp(path, ADD_CPU_FILES, strlen(ADD_CPU_FILES)))
+		return NULL;
+	digits = *at == '*' ? 1 : strspn(at, "0123456789");
+	return digits && at[digits] == '/' ? at + digits + 1 : NULL;
 }
