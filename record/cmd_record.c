@@ -1296,7 +1296,8 @@ static int failed_to_write(struct recorder *r)
 	int code = EXIT_OWN;
 
 	progress_clear(&r->progress);
-	if (r->joined && r->error.number == EPIPE)
+	/* Whoever was to get what --keep names has left early: the report, which has read a copy, lacks the rest. */
+	if (r->joined && !r->joined->keeps && r->error.number == EPIPE)
 		r->joined->unwanted = true;
 	else
 		code = command_failed(&r->error);

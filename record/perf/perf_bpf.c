@@ -1139,8 +1139,9 @@ static int bpf_leader_add_cpu(const struct bpf_leader *l, const union perf_attr 
 struct bpf_places {
 	int map; /* -1: none */
 	uint32_t n;
-	bool cgroups; /* else tasks */
-	int link[2];  /* beginning and end of tasks */
+	bool cgroups;    /* else tasks */
+	uint32_t *place; /* owned; of each cgroup */
+	int link[2];     /* beginning and end of tasks */
 };
 #define BPF_PLACES_NONE ((struct bpf_places){ .map = -1, .link = { -1, -1 } })
 
@@ -1245,6 +1246,7 @@ static int bpf_cgroups_init(struct bpf_places *t, const struct perf_cgroup *cgro
 	*t = BPF_PLACES_NONE;
 	t->cgroups = true;
 	t->n = n;
+	t->place = memory_new(n, sizeof(*t->place));
 	t->map = bpf_map_new("pmrec_cgroups", BPF_MAP_TYPE_HASH, 8, 4, n, 0);
 	if (t->map < 0)
 		return error_sys(e, -t->map, "a BPF map");
@@ -1257,8 +1259,11 @@ static int bpf_cgroups_init(struct bpf_places *t, const struct perf_cgroup *cgro
 			return error_set(e, ENOTSUP,
 					 "BPF programs see only version 2 cgroups, and perf_event is in version 1 "
 					 "here; boot with cgroup_no_v1=perf_event, or count without --bpf-counters");
-		if (!err)
+		/* Of two names of one cgroup, the second has the place of the first. */
+		if (!err && bpf_map_get(t->map, &(uint64_t){ st.st_ino }, &t->place[i])) {
+			t->place[i] = i;
 			err = bpf_map_put(t->map, &(uint64_t){ st.st_ino }, &i);
+		}
 		if (err)
 			return error_sys(e, -err, "cgroup %s", cgroup[i].name);
 	}
@@ -1270,6 +1275,7 @@ static void bpf_places_release(struct bpf_places *t)
 	for (size_t i = 0; i < 2; i++)
 		fd_close(&t->link[i]);
 	fd_close(&t->map);
+	free(t->place);
 	*t = BPF_PLACES_NONE;
 }
 
@@ -1728,7 +1734,7 @@ static uint32_t row_place(const struct perf_row *row)
 	uint32_t i = 0;
 
 	if (row->group->n_cgroups)
-		return row->cgroup;
+		return all->places.place[row->cgroup];
 	while (row->group->tasks && i < all->places.n && all->task[i] != row->instance)
 		i++;
 	return i;

@@ -184,6 +184,10 @@ need_bpffs() {
 	cat out
 	[ "$(faults "pm-$id-c")" -ge 5000 ]
 	[ "$(faults "pm-$id-c")" -lt 10000 ]
+	# A cgroup has its count by each of its names.
+	bpf -i 0 --privacy=full -e minor-faults --for-each-cgroup="pm-$id-c,/pm-$id-c" -o x.pmr -- bash -c "$work"
+	[ "$(faults "pm-$id-c")" -ge 5000 ]
+	[ "$(faults "/pm-$id-c")" = "$(faults "pm-$id-c")" ]
 }
 
 @test "two recorders share one event, and a third can tell when they have been killed" {

@@ -233,3 +233,14 @@ writes() {
 		[ -s got ]
 	done
 }
+
+@test "perfstat fails if the pipe that --keep names breaks, and goes on if nobody reads what it prints" {
+	may_count
+	status=0
+	{ "$bin/pmrec" perfstat --keep=- -e cs -I 100 sleep 1 2>said || echo $? >code; } | head -c 1 >/dev/null
+	[ "$(cat code)" = 1 ]
+	grep -q 'standard output.*Broken pipe' said
+	"$bin/pmrec" perfstat --keep=kept -e cs -I 100 sleep 1 2>&1 | head -n 1
+	"$bin/pmrep" check -q kept
+	[ "$("$bin/pmrep" dump kept | grep -c ^snapshot)" -ge 8 ]
+}
