@@ -525,22 +525,38 @@ static bool same_but_instances(const struct pm_config *a, const struct pm_config
 	       !strcmp(a->name, b->name) && pm_value_equal(&a->value, &b->value);
 }
 
+/* Of all that pm_value_equal() compares: entries that differ in anything must not meet in one slot. */
+static uint64_t value_hash(uint64_t h, const struct pm_value *v)
+{
+	bool string = v->kind == PM_VALUE_TEXT || v->kind == PM_VALUE_BYTES;
+	uint64_t number = string                    ? v->str.len :
+			  v->kind == PM_VALUE_ARRAY ? v->array.n :
+			  v->kind == PM_VALUE_MAP   ? v->map.n :
+			  v->kind == PM_VALUE_BOOL  ? v->boolean :
+						      v->u64;
+
+	h = names_mix(h, &v->kind, sizeof(v->kind));
+	h = names_mix(h, &number, sizeof(number));
+	if (string)
+		return names_mix(h, v->str.data, v->str.len);
+	for (uint32_t i = 0; v->kind == PM_VALUE_ARRAY && i < v->array.n; i++)
+		h = value_hash(h, &v->array.item[i]);
+	for (uint32_t i = 0; v->kind == PM_VALUE_MAP && i < v->map.n; i++) {
+		h = names_mix(h, &v->map.field[i].key, sizeof(v->map.field[i].key));
+		h = value_hash(h, &v->map.field[i].value);
+	}
+	return h;
+}
+
 static uint64_t hash_of(const struct pm_config *c)
 {
 	uint64_t h = names_mix(names_secret(), c->name, strlen(c->name));
 
+	h = names_mix(h, &c->privacy, sizeof(c->privacy));
 	h = names_mix(h, &c->time_ns, sizeof(c->time_ns));
 	h = names_mix(h, &c->kind, sizeof(c->kind));
 	h = names_mix(h, &c->reason, sizeof(c->reason));
-	if (c->value.kind == PM_VALUE_TEXT || c->value.kind == PM_VALUE_BYTES)
-		return names_mix(h, c->value.str.data, c->value.str.len);
-	if (c->value.kind == PM_VALUE_U64)
-		return names_mix(h, &c->value.u64, sizeof(c->value.u64));
-	if (c->value.kind == PM_VALUE_ARRAY)
-		for (uint32_t i = 0; i < c->value.array.n; i++)
-			if (c->value.array.item[i].kind == PM_VALUE_U64)
-				h = names_mix(h, &c->value.array.item[i].u64, sizeof(uint64_t));
-	return h;
+	return value_hash(h, &c->value);
 }
 
 static uint32_t config_hash(const struct pm_model *m, uint32_t i)

@@ -243,6 +243,25 @@ static void equal_config_values_are_joined(void **state)
 	pm_model_release(&m);
 }
 
+/* Without a hash of all of a value this takes minutes. */
+static void many_config_values_differ(void **state)
+{
+	enum { N = 100000 };
+	struct pm_model m;
+
+	(void)state;
+	pm_model_init(&m);
+	for (uint32_t i = 0; i < N; i++) {
+		struct pm_config c = { .name = (char *)"a", .kind = PM_SYSTEM, .time_ns = 9, .value = pm_array(2) };
+
+		c.value.array.item[i % 2] = pm_s64(-1 - (int64_t)i);
+		assert_int_equal(pm_model_add_config(&m, &c), 0);
+		pm_value_release(&c.value);
+	}
+	assert_int_equal(m.n_configs, N);
+	pm_model_release(&m);
+}
+
 static void instances_are_retired_once(void **state)
 {
 	struct pm_model m;
@@ -486,9 +505,9 @@ static void measured_alike(void **state)
 UNIT_TESTS(cmocka_unit_test(measured_alike), cmocka_unit_test(counters_have_unique_names),
 	   cmocka_unit_test(groups_name_what_is_there), cmocka_unit_test(columns_of_groups),
 	   cmocka_unit_test(strings_are_kept_once), cmocka_unit_test(equal_config_values_are_joined),
-	   cmocka_unit_test(instances_are_retired_once), cmocka_unit_test(topology_is_sorted),
-	   cmocka_unit_test(the_model_is_bounded), cmocka_unit_test(what_is_forgotten_is_given_back),
-	   cmocka_unit_test(any_difference_counts), cmocka_unit_test(widths_are_of_integers),
-	   cmocka_unit_test(failed_texts_are_not_set), cmocka_unit_test(config_is_joined_only_if_equal),
-	   cmocka_unit_test(values_are_compared_whole), cmocka_unit_test(limits_are_kept),
-	   cmocka_unit_test(maps_have_fallbacks))
+	   cmocka_unit_test(many_config_values_differ), cmocka_unit_test(instances_are_retired_once),
+	   cmocka_unit_test(topology_is_sorted), cmocka_unit_test(the_model_is_bounded),
+	   cmocka_unit_test(what_is_forgotten_is_given_back), cmocka_unit_test(any_difference_counts),
+	   cmocka_unit_test(widths_are_of_integers), cmocka_unit_test(failed_texts_are_not_set),
+	   cmocka_unit_test(config_is_joined_only_if_equal), cmocka_unit_test(values_are_compared_whole),
+	   cmocka_unit_test(limits_are_kept), cmocka_unit_test(maps_have_fallbacks))
