@@ -286,7 +286,7 @@ static int choose_named(struct stat_sheet *s, bool *chosen, struct error *e)
 				names[n++] = m->counter[k].display;
 		near = options_nearest(w->word[i], names, n);
 		return error_set(e, ENOENT, "-e: the recording has no event '%s'%s%s%s", w->word[i],
-				 near ? "; did you mean '" : "", near ? near : " (pmrep list events lists them)",
+				 near ? "; did you mean '" : "", near ? near : " (pmrep list lists what it has)",
 				 near ? "'?" : "");
 	}
 	return 0;
