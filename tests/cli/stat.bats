@@ -501,3 +501,12 @@ same_as_show() {
 	run --separate-stderr counts -e cycles -x, missed.pmr
 	[ "$output" = "1500,,cycles,15000000000,93.00,," ]
 }
+
+@test "a clock that was counted in two modes is a share of the time, whichever comes first" {
+	may_count
+	for events in cpu-clock:u,cpu-clock cpu-clock,cpu-clock:u task-clock:u,task-clock; do
+		"$bin/pmrec" perfstat -C 0 -e "$events" -x, sleep .2 2>out
+		cat out
+		awk -F, '$6 < .9 || $6 > 1.1 { bad = 1 } END { exit bad || NR != 2 }' out
+	done
+}
