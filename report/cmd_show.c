@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/add.h"
+#include "common/array.h"
 #include "common/double_bits.h"
 #include "common/file.h"
 #include "common/memory.h"
@@ -207,35 +208,42 @@ static bool is_listed(const struct show_options *o, const struct offer *offer, s
 	return o->pipeline.selection.all || !m->counter || m->added || offer->shown[i];
 }
 
-static bool same_category(const struct bound_metric *a, const struct bound_metric *b)
-{
-	const char *x = a->about->categories, *y = b->about->categories;
-	size_t n = strcspn(x, ",");
+/* A column to be listed; those of a category have the number of its first one. */
+struct listed_column {
+	uint32_t category, at;
+};
 
-	return strcspn(y, ",") == n && !strncmp(x, y, n);
+static int by_category(const void *left, const void *right)
+{
+	const struct listed_column *a = left, *b = right;
+
+	return array_order(a->category, b->category, a->at, b->at);
 }
 
 /* Lists the columns of a recording, those of a category together; returns how many counters it left out. */
 static size_t list_offer(const struct show_options *o, struct table *t, const struct offer *offer)
 {
-	const struct bound_metric *metric = offer->binding.metric;
-	size_t n = offer->binding.n_metrics, left_out = 0;
-	SCOPED(scoped_free) bool *done = memory_new(n, sizeof(*done));
+	size_t n = offer->binding.n_metrics, listed = 0;
+	SCOPED(names_release) struct names categories = { 0 };
+	SCOPED(scoped_free) struct listed_column *column = memory_new(n, sizeof(*column));
 
 	for (size_t i = 0; i < n; i++) {
-		left_out += !is_listed(o, offer, i);
-		for (size_t k = i; k < n && !done[i]; k++) {
-			const struct bound_metric *m = &metric[k];
+		const char *all = offer->binding.metric[i].about->categories;
+		SCOPED(scoped_free) char *category = memory_format("%.*s", (int)strcspn(all, ","), all);
 
-			if ((k > i && !same_category(&metric[i], m)) || done[k] || !is_listed(o, offer, k))
-				continue;
-			list_row(t, (const char *const[]){ m->name, m->display, m->about->unit, m->about->categories,
-							   offer->shown[k] ? "yes" : "no", m->about->help });
-			done[k] = k > i;
-		}
-		done[i] = true;
+		column[listed] = (struct listed_column){ (uint32_t)i, (uint32_t)i };
+		if (!names_get(&categories, category, &column[listed].category))
+			memory_done(names_set(&categories, category, (uint32_t)i));
+		listed += is_listed(o, offer, i);
 	}
-	return left_out;
+	qsort(column, listed, sizeof(*column), by_category);
+	for (size_t i = 0; i < listed; i++) {
+		const struct bound_metric *m = &offer->binding.metric[column[i].at];
+
+		list_row(t, (const char *const[]){ m->name, m->display, m->about->unit, m->about->categories,
+						   offer->shown[column[i].at] ? "yes" : "no", m->about->help });
+	}
+	return n - listed;
 }
 
 static int list_file(const struct show_options *o, struct table *t, const char *path, struct error *e)

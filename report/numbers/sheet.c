@@ -374,9 +374,10 @@ static void choose_columns(struct sheet *s, const struct sheet_config *config, c
 
 		if (level == PM_SYSTEM || (summary && !stands_alone(s, s->column[c].metric)))
 			put_column(s, PM_SYSTEM, c);
-		if (level != PM_SYSTEM && level != PM_KINDS)
+		if (level != PM_SYSTEM && level != PM_KINDS) {
 			put_column(s, level, c);
-		below |= level != PM_SYSTEM && is_topological(level);
+			below |= is_topological(level);
+		}
 	}
 	s->p->topology = is_topological(s->per) && s->per != PM_SYSTEM &&
 			 (config->places == SHEET_TOPOLOGY || (config->places == SHEET_BELOW && below));
@@ -759,6 +760,9 @@ struct feeder {
 	const struct sheet_custom *custom;
 	bool fill;
 	size_t total;
+	struct place *first; /* owned: places of the kind first_of, each with its first CPU; NULL: not looked for */
+	size_t n_first;
+	enum pm_kind first_of;
 };
 
 static void feed_input(struct feeder *f, uint32_t row, uint32_t input, uint32_t t)
@@ -803,24 +807,58 @@ static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t
 	return places_find(s->places, i, i->kind, &at) && place_has(s->places, &at, row);
 }
 
-/* Whether the track is of the first CPU of such a place. */
-static bool is_of_first(const struct sheet *s, enum pm_kind kind, uint32_t t)
+static int by_first_cpu(const void *left, const void *right)
 {
-	struct track_info info = replay_track(s->p->replay, t);
-	const struct pm_instance *i = pm_model_instance(s->places->model, info.instance);
+	const struct place *a = left, *b = right;
+	int d = place_compare(a, b);
+
+	return d ? d : array_order(a->first_cpu, b->first_cpu, 0, 0);
+}
+
+/* Finds the first CPU online of each such place. */
+static void find_first(struct feeder *f, enum pm_kind kind)
+{
+	const struct places *p = f->s->places;
+	size_t n = 0;
+
+	if (f->first && f->first_of == kind)
+		return;
+	free(f->first);
+	f->first = memory_new((size_t)p->n + 1, sizeof(*f->first));
+	f->first_of = kind;
+	f->n_first = 0;
+	for (uint32_t k = 0; k < p->n; k++) {
+		struct pm_instance cpu = { .kind = PM_CPU, .number = p->cpu[k].cpu, .cpu = p->cpu[k].cpu };
+
+		n += p->cpu[k].online && places_find(p, &cpu, kind, &f->first[n]);
+	}
+	qsort(f->first, n, sizeof(*f->first), by_first_cpu);
+	for (size_t k = 0; k < n; k++)
+		if (!k || place_compare(&f->first[k], &f->first[k - 1]))
+			f->first[f->n_first++] = f->first[k];
+}
+
+/* Whether the track is of the first CPU of such a place. */
+static bool is_of_first(struct feeder *f, enum pm_kind kind, uint32_t t)
+{
+	const struct places *p = f->s->places;
+	const struct pm_instance *i = instance_of(f->s, t);
+	const struct place *first;
 	struct place around, own, at;
 
-	if (!places_find(s->places, i, kind, &around) || !places_find(s->places, i, i->kind, &own))
+	/* It is one itself, also without a topology. */
+	if (i->kind == kind)
+		return true;
+	find_first(f, kind);
+	if (!places_find(p, i, kind, &around) || !places_find(p, i, i->kind, &own))
 		return false;
-	for (uint32_t k = 0; k < s->places->n; k++) {
-		struct pm_instance cpu = { .kind = PM_CPU,
-					   .number = s->places->cpu[k].cpu,
-					   .cpu = s->places->cpu[k].cpu };
-
-		if (places_find(s->places, &cpu, kind, &at) && !place_compare(&at, &around))
-			return places_find(s->places, &cpu, i->kind, &at) && !place_compare(&at, &own);
-	}
-	return false;
+	first = bsearch(&around, f->first, f->n_first, sizeof(*f->first), place_compare);
+	return first &&
+	       places_find(
+		       p,
+		       &(struct pm_instance){ .kind = PM_CPU, .number = first->first_cpu, .cpu = first->first_cpu },
+		       i->kind, &at) &&
+	       !place_compare(&at, &own);
 }
 
 static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t input, uint32_t t)
@@ -829,7 +867,7 @@ static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t
 	uint32_t row = l->row_of[t], last = row;
 	bool spread = row == PM_NONE && is_spread(l, in);
 
-	if ((row == PM_NONE && !spread) || (in->more->first_of && !is_of_first(f->s, in->more->first_of, t)))
+	if ((row == PM_NONE && !spread) || (in->more->first_of && !is_of_first(f, in->more->first_of, t)))
 		return;
 	if (spread) {
 		row = 0;
@@ -869,6 +907,7 @@ static void connect(struct sheet *s, struct level *l, const struct sheet_custom 
 	l->track = sheet_room(s->p, f.total, sizeof(*l->track));
 	f.fill = true;
 	feed_level(&f);
+	free(f.first);
 }
 
 /* The clock of a reading. */

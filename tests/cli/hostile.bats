@@ -32,6 +32,34 @@ cook() {
 	run -0 "$bin/pmrep" check cpus.pmr
 }
 
+@test "100,000 sources and 65,536 cores with a register to be added cost no square" {
+	cook sources
+	timeout 50 "$bin/pmrep" --list --quiet sources.pmr >list
+	grep -q "^ctxsw " list
+	cook registers
+	timeout 50 "$bin/pmrep" --add=msr0x10,core --quiet --format=csv registers.pmr | grep -c ",core,.*,add.m0x10,100,1,ok,1$" >rows
+	[ "$(cat rows)" -eq $((2 * 65536)) ]
+}
+
+# Rows of the column that was added, in each of two intervals.
+added() {
+	"$bin/pmrep" --add="msr0x10,$1" --quiet --format=csv "$2" | grep -c ",$1,.*,add.m0x10,100,1,ok,1$"
+}
+
+@test "a register is added without a topology, and where the first CPU is offline" {
+	cook no_topology
+	[ "$(added cpu no_topology.pmr)" -eq 8 ]
+	cook first_offline
+	[ "$(added cpu first_offline.pmr)" -eq 6 ]
+	[ "$(added core first_offline.pmr)" -eq 4 ]
+	[ "$(added package first_offline.pmr)" -eq 2 ]
+}
+
+@test "columns that are nowhere in the topology add no rows to it" {
+	run -0 "$bin/pmrep" --quiet --all --per-cpu "$samples/command.pmr"
+	[[ $output == *CPU* ]]
+}
+
 @test "what needs more memory than --max-memory allows ends with the limit" {
 	cook cpus
 	"$bin/pmrep" check --max-memory=0 cpus.pmr

@@ -278,17 +278,50 @@ def clocks_wild(r):
         r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
+def sources(r):
+    "100,000 counters, each of a source of its own"
+    r.begin()
+    simple(r, counters=[{1: "stat.ctxt", 3: "stat", 4: "1"}] + [{1: "c.%d" % i, 3: "s%d" % i, 4: "1"} for i in range(100000)])
+
+
+def tsc(r, topology, cpus):
+    """A recording of a register of these CPUs."""
+    r.body(HEADER, {1: "pmrec 1", 13: SECOND, 18: "system", 28: True})
+    if topology:
+        r.packed(TOPOLOGY, {1: START, **topology})
+    r.body(INSTANCES, {2: 1, 3: [{1: 0}] + [{1: 7, 2: c, 3: c} for c in cpus]})
+    r.packed(SCHEMA, {1: 1, 2: [{1: "msr.tsc", 3: "msr", 4: "1", 10: {2: True}}], 3: 1,
+                      4: [{1: "msr", 2: 2, 3: [1, 1, 1], 4: [2, len(cpus), 1]}]})
+    r.values(1, 1, ticks_of(3), instances=len(cpus))
+
+
+def registers(r):
+    "a register of 65,536 cores"
+    n = list(range(1 << 16))
+    tsc(r, {2: n, 3: [0] * len(n), 6: n, 15: [1] * len(n)}, n)
+
+
+def first_offline(r):
+    "a register of four CPUs, of which the first is offline"
+    tsc(r, {2: [0, 1, 2, 3], 3: [0] * 4, 6: [0, 0, 1, 1], 15: [0, 1, 1, 1]}, [1, 2, 3])
+
+
+def no_topology(r):
+    "a register of four CPUs, without a topology"
+    tsc(r, None, [0, 1, 2, 3])
+
+
 BOMBS = [cpus, columns, texts, texts_again, metrics_chain, perf_groups, perf_pmus, pci, configs_odd, nested, far, far_realtime, back, index_lies,
          kinds, counts_huge, ids_again, back_inside, columns_wide, clocks_wild]
+# Made only by name: for single commands.
+OTHERS = [sources, registers, first_offline, no_topology]
 
 
 def main(folder, *words):
     program, names = (words[1], words[2:]) if words[:1] == ("--run",) else (None, words)
     os.makedirs(folder, exist_ok=True)
     failed = 0
-    for make in BOMBS:
-        if names and make.__name__ not in names:
-            continue
+    for make in [m for m in BOMBS + OTHERS if m.__name__ in names] if names else BOMBS:
         path = os.path.join(folder, make.__name__ + ".pmr")
         r = Bomb()
         make(r)
