@@ -65,7 +65,7 @@
 #define PARTS        8 /* of a series that resembles itself: so long a stretch must recur to be known */
 
 #define BEATS_LEAST 5
-#define BEATS       512
+#define BEATS       4096 /* more than lie APART in all bins */
 #define REGULAR     0.8  /* of the beats that are as far apart as most of them, or twice that */
 #define JITTER      0.06 /* of the distance */
 #define APART       5    /* bins between beats, at least */

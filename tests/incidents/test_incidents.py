@@ -3,6 +3,7 @@
 
 usage: test_incidents.py PMREP planted|stories
 """
+import itertools
 import json
 import os
 import re
@@ -71,6 +72,11 @@ def trouble(pmrep, path):
     found = incidents(pmrep, path)
     check_types(found, 120)
     assert [i["text"] for i in found] == ["+60 s for 10 s: page cache 3.6 MB (usually 1.21 MB)"], found
+    # What recurs is usual, however often it does.
+    faults = list(itertools.accumulate(25 + k * 7 % 5 if k % 10 == 5 else 0 for k in range(9001)))
+    r = worlds.machine([], [("throttle.core", "throttle", "1", {})], [(1, 1, 1, 2)])
+    worlds.save(r, path, 9000, [[faults, faults]])
+    assert not incidents(pmrep, path), incidents(pmrep, path)
     # Of two recordings in one file the second is at its own time of day.
     data = b""
     for k in range(2):
