@@ -430,7 +430,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 	o->pipeline.selection.who = o->per;
 	o->pipeline.bind.absent = true;
 	o->pipeline.note_absent = table && !o->quiet;
-	o->pipeline.places_only = table && asks_places_only(&o->pipeline.selection);
+	o->pipeline.places_only = table && ((tabs && !per_given) || asks_places_only(&o->pipeline.selection));
 	if (table)
 		sheet->places =
 			tabs || o->pipeline.places_only || per_given || sheet->rows ? SHEET_TOPOLOGY : SHEET_BELOW;

@@ -2737,7 +2737,8 @@ static uint32_t added_id(const struct binding *b, const struct pm_model *m, cons
 		if (in->n_counters && !strcmp(pm_model_counter(m, in->counter[0])->source, "add"))
 			return in->counter[0];
 	}
-	return 0;
+	/* Added to the recording, after all that were recorded so. */
+	return m->n_counters + 1 + (uint32_t)(x - b->metric);
 }
 
 static int compare_ranks(const void *left, const void *right)

@@ -359,15 +359,18 @@ def differences(line, theirs, ours, numbers=None):
 
 
 def each(lines, judge):
-    """What `judge` finds in each line: in several at once, as most of them wait, and what is wrong three times more, alone: a line
-    of perf is missing where the machine was busy."""
-    wrong = []
+    """What `judge` finds in each line."""
+    return [text for line, found in zip(lines, each_found(lines, judge)) if found for text in [f"$ {line}"] + found]
+
+
+def each_found(lines, judge):
+    """Likewise, a list for each: several at once, as most of them wait, and what is wrong three times more, alone: a line of perf
+    is missing where the machine was busy."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for line, found in zip(lines, list(pool.map(judge, lines))):
             for _ in range(3):
                 found = found and judge(line)
-            wrong += [f"$ {line}"] + found if found else []
-    return wrong
+            yield found
 
 
 def check(lines, side, numbers=None):
