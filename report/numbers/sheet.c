@@ -352,7 +352,7 @@ static bool stands_alone(const struct sheet *s, const struct bound_metric *m)
 
 static bool is_topological(enum pm_kind kind)
 {
-	return kind == PM_CPU || kind_contains(kind, PM_CPU);
+	return kind == PM_CPU || (kind < PM_KINDS && kind_contains(kind, PM_CPU));
 }
 
 static void choose_columns(struct sheet *s, const struct sheet_config *config, const bool *shown)
