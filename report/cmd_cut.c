@@ -112,7 +112,7 @@ static int check_words(const struct cut *c, struct error *e)
 		n = strcspn(word, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)n, word);
 		if (n && *word != '-' && !names_get(&c->found, name, &(uint32_t){ 0 }) &&
-		    !parse_is_among("perf msr pmt add", word, n) && !catalog_source(name, &(size_t){ 0 }))
+		    !parse_is_among("perf msr add", word, n) && !catalog_source(name, &(size_t){ 0 }))
 			return error_set(e, ENOENT, "the recording has no source '%s'; pmrep list %s lists them",
 					 name, path_of(c));
 	}

@@ -446,7 +446,7 @@ static const char *pseudonym(struct redact *r, const char *kind, const char *fro
 
 static bool is_source(const char *name)
 {
-	return catalog_source(name, &(size_t){ 0 }) || among("pmrec perf add msr pmt redacted", name);
+	return catalog_source(name, &(size_t){ 0 }) || among("pmrec perf add msr redacted", name);
 }
 
 static bool is_event_name(const struct redact *r, const char *text)
@@ -606,7 +606,7 @@ static const char *counter_name_kind(const struct redact *r, const struct pm_cou
 
 	if (*kind == 'e' || !strcmp(c->source, "add") || pm_map_get(&c->attrs, PM_COUNTER_ADDED))
 		return name_stays(r, kind, plain_name(c)) ? NULL : kind;
-	return catalog_named(c->source, c->name) || among("msr pmt", c->source) ? NULL : kind;
+	return catalog_named(c->source, c->name) || !strcmp(c->source, "msr") ? NULL : kind;
 }
 
 static const char *instance_name_kind(const struct redact *r, const struct pm_instance *i)
@@ -1338,10 +1338,9 @@ static bool is_known_config(const char *name)
 {
 	/* Leaf 3 is the serial number, on processors that have one. */
 	return strncmp(name, "cpuid.00000003.", 15) &&
-	       parse_is_among(
-		       "cpu_dma_latency_us cpuid cpufreq cpuidle msr pci pmrec pmt powercap tcc_celsius throttle "
-		       "uncorefreq intel_pstate machine arm64 nvidia perf gfx lpi",
-		       name, strcspn(name, "."));
+	       parse_is_among("cpu_dma_latency_us cpuid cpufreq cpuidle msr pci pmrec powercap tcc_celsius throttle "
+			      "uncorefreq intel_pstate machine arm64 nvidia perf gfx lpi",
+			      name, strcspn(name, "."));
 }
 
 static bool is_clock_config(const char *name)
