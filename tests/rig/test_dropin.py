@@ -196,10 +196,6 @@ TURBOSTAT = r"""
 @ -q -d -n 1 -i .1 -S -s Busy%
 @ -q -n 1 -i .1 --hide Busy% --show frequency,CPU
 @ -q -n 1 -i .1 --hide all --add msr0x10,cpu,u64,delta,FOO
-@ -q -n 1 -i .1 -s CPU --add /sys/devices/system/cpu/intel_pstate/no_turbo,raw,NT
-@ -q -n 1 -i .1 -s CPU,Busy% --add /sys/devices/system/cpu/intel_pstate/no_turbo,core,raw,u32,NT
-@ -q -n 1 -i .1 -s CPU,PkgTmp --add /sys/devices/system/cpu/intel_pstate/no_turbo,package,raw,NT
-@ -q -n 1 -i .1 -s CPU --add /sys/devices/system/cpu/intel_pstate/no_turbo,package,delta,NT
 @ -q -n 1 -i .1 -s CPU --add msr0x10,raw,u32,X --add msr0x10,delta,X
 @ -q -n 1 -i .1 -s CPU --cpu ''
 @ -q -n 1 -i .1 -s CPU,PkgWatt
