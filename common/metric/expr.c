@@ -411,9 +411,13 @@ static void parse_aspect(struct parser *p, enum expr_aspect aspect)
 /* A field outside the register is a mistake in the text, not a missing value. */
 static void check_bits(struct parser *p, size_t column)
 {
-	const struct expr_step *hi = &p->x->step[p->x->n_steps - 2], *lo = hi + 1;
+	const struct expr_step *hi, *lo;
 
-	if (p->lex.err || hi->op != OP_NUMBER || lo->op != OP_NUMBER)
+	if (p->lex.err)
+		return;
+	hi = &p->x->step[p->x->n_steps - 2];
+	lo = hi + 1;
+	if (hi->op != OP_NUMBER || lo->op != OP_NUMBER)
 		return;
 	if (!(hi->number.v <= 63 && lo->number.v <= hi->number.v) || hi->number.v != floor(hi->number.v) ||
 	    lo->number.v != floor(lo->number.v))
