@@ -261,7 +261,7 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 	if (!err)
 		left_out = list_offer(o, t, &offer);
 	if (left_out && !o->quiet)
-		cmd_complain(NAME, "%s: %zu raw counters are not listed; --list --debug lists them, too", path,
+		cmd_complain(NAME, "%s: %zu raw counters are not listed; --list --debug lists them as well", path,
 			     left_out);
 	return err;
 }
@@ -654,16 +654,13 @@ static void dump_turbostat(const struct offer *offer, const struct pm_chunk *chu
 
 static int dump_raw(const struct show_options *o, const char *path, struct buf *out, struct error *e)
 {
-	struct pipeline_config config = o->pipeline;
 	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	SCOPED(offer_release) struct offer offer = { 0 };
 	const struct pm_chunk *chunk;
 	SCOPED(buf_release) struct buf about = BUF_INIT, notes = BUF_INIT;
 	int err = input_open(&reader, path, false, e);
 
-	/* Columns that are requested only for their rows are not shown. */
-	config.places_only = false;
-	if (!err && !(err = pipeline_offer(&config, reader, &offer, &notes, e))) {
+	if (!err && !(err = pipeline_offer(&o->pipeline, reader, &offer, &notes, e))) {
 		cmd_complain_lines(NAME, path, &notes);
 		if (pm_reader_decode(reader, &chunk))
 			err = error_set(e, EINVAL, "%s: no snapshot was recorded", path);

@@ -12,9 +12,9 @@
 #include <strings.h>
 
 #include "common/add.h"
-#include "common/catalog/msr.h"
 #include "common/array.h"
 #include "common/buf.h"
+#include "common/catalog/msr.h"
 #include "common/cpulist.h"
 #include "common/event/event.h"
 #include "common/event/vendor_events.h"
@@ -2224,11 +2224,15 @@ static bool is_share(const struct pm_counter *c)
 	return !strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "percent");
 }
 
-/* Its formula: microseconds, or cycles of the TSC. */
+/* The formula of a share of time: microseconds, or cycles of the TSC. */
+static const char *share_of(const char *type)
+{
+	return !strcmp(type, "usec") ? "percent(rate(*), 1e6)" : "percent(rate(*), rate(msr.tsc))";
+}
+
 static int bind_share(struct builder *x, const struct pm_counter *c)
 {
-	const bool usec = !strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, ""), "usec");
-	const char *formula = usec ? "percent(rate(*), 1e6)" : "percent(rate(*), rate(msr.tsc))";
+	const char *formula = share_of(pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, ""));
 	struct metric row = { .name = c->name,
 			      .display = c->display,
 			      .categories = c->source,
@@ -2553,8 +2557,18 @@ static void bind_absent(struct builder *x)
 
 /* ---- columns that are added to a recording ---- */
 
-/* Whether the counter is of the register or file. */
-static bool is_at(const struct pm_counter *c, const struct add *a)
+/* The name under which pmrec records the register; NULL: it does not, by itself. */
+static const char *register_name(const struct add *a)
+{
+	const struct catalog_msr *r = catalog_msrs;
+
+	while (r->address && r->address != a->address)
+		r++;
+	return a->location == ADD_MSR && r->address ? r->counter.name : NULL;
+}
+
+/* Whether the counter is of the register or file; `name`: register_name(). */
+static bool is_at(const struct pm_counter *c, const struct add *a, const char *name)
 {
 	const char *where = pm_map_text(&c->attrs, PM_COUNTER_HELP, ""),
 		   *part = a->text ? add_per_cpu(a->text) : NULL;
@@ -2566,10 +2580,7 @@ static bool is_at(const struct pm_counter *c, const struct add *a)
 	snprintf(text, sizeof(text), "msr0x%x", a->address);
 	if (!strcmp(c->source, "add"))
 		return !strcmp(where, text);
-	for (const struct catalog_msr *r = catalog_msrs; r->address && !strcmp(c->source, "msr"); r++)
-		if (r->address == a->address && !strcmp(c->name, r->counter.name))
-			return true;
-	return false;
+	return name && !strcmp(c->name, name);
 }
 
 /* What it shows, as a formula about the counter '*'. */
@@ -2581,8 +2592,7 @@ static const char *formula_of(const struct add *a, const struct pm_counter *c)
 	case ADD_RAW:
 		return counts ? "last(*)" : "(*)";
 	case ADD_PERCENT:
-		return a->type && !strcmp(a->type, "usec") ? "percent(rate(*), 1e6)" :
-							     "percent(rate(*), rate(msr.tsc))";
+		return share_of(a->type ? a->type : "");
 	case ADD_AVERAGE:
 		return "mean(*)";
 	default:
@@ -2590,18 +2600,17 @@ static const char *formula_of(const struct add *a, const struct pm_counter *c)
 	}
 }
 
-static int refuse_added(const struct builder *x, const struct add *a)
+static int refuse_added(const struct builder *x, const struct add *a, const char *name)
 {
 	const struct pm_model *m = x->p->model;
 
-	for (const struct catalog_msr *r = catalog_msrs; r->address && a->location == ADD_MSR; r++)
-		for (uint32_t i = 0; r->address == a->address && i < m->n_configs; i++)
-			if (!strcmp(m->config[i].name, r->counter.name))
-				return error_set(x->error, ENOENT,
-						 "--add %.80s: the register was read once, when the recording began; "
-						 "pmrep info --all shows it, and `pmrec --add=%.80s` reads it at "
-						 "each interval",
-						 a->asked, a->asked);
+	for (uint32_t i = 0; name && i < m->n_configs; i++)
+		if (!strcmp(m->config[i].name, name))
+			return error_set(
+				x->error, ENOENT,
+				"--add %.80s: the register was read only when the recording began; "
+				"pmrep info --all shows it, and `pmrec --add=%.80s` reads it at each interval",
+				a->asked, a->asked);
 	return error_set(x->error, ENOENT, "--add %.80s: not in the recording; `pmrec --add=%.80s` records it",
 			 a->asked, a->asked);
 }
@@ -2618,19 +2627,20 @@ static int bind_added(struct builder *x, const struct add *a)
 			      .inherits = true,
 			      .default_on = true };
 	const struct pm_counter *c = NULL;
+	const char *name = register_name(a);
 	SCOPED(scoped_free) char *id = metric_id(a->name);
 	size_t before = x->b->n_metrics;
 	int err;
 
 	for (uint32_t i = 0; i < x->p->model->n_counters && !c; i++)
-		if (is_at(&x->p->model->counter[i], a) && x->p->kind[x->p->model->counter[i].id] != PM_KINDS)
+		if (is_at(&x->p->model->counter[i], a, name) && x->p->kind[x->p->model->counter[i].id] != PM_KINDS)
 			c = &x->p->model->counter[i];
 	if (!c)
-		return refuse_added(x, a);
+		return refuse_added(x, a, name);
 	row.name = bind_text(x->b, "add.%s", id);
 	for (unsigned n = 2; names_get(&x->taken, row.name, NULL); n++)
 		row.name = bind_text(x->b, "add.%s_%u", id, n);
-	row.help = bind_text(x->b, "%s", c->name);
+	row.help = c->name;
 	row.expr = bind_own(x->b, bind_replaced(formula_of(a, c), c->name, true));
 	/* turbostat reads what is of more than one CPU on the first. */
 	x->added = a;
@@ -2638,7 +2648,7 @@ static int bind_added(struct builder *x, const struct add *a)
 	err = bind_row(x, &row, NULL, NULL, false);
 	x->added = NULL;
 	if (err || x->b->n_metrics == before)
-		return err ? err : refuse_added(x, a);
+		return err ? err : refuse_added(x, a, name);
 	x->b->metric[before].added = true;
 	if (a->format == ADD_RAW)
 		x->b->metric[before].digits = a->width <= 32 ? 8 : 16;

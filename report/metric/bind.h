@@ -104,7 +104,7 @@ struct bound_metric {
 	bool estimate : 1;   /* an estimate: its values say so */
 	bool share : 1;      /* it says how much of something: not more than 100 */
 	bool vendor : 1;     /* of a --metrics-file */
-	bool added : 1;      /* the user described it: --show and --hide of other columns leave it in place */
+	bool added : 1;      /* by --add: turbostat's text keeps it, whatever other columns are shown or hidden */
 	bool foreign : 1;    /* the turbostat whose columns are wanted does not have it */
 	bool by_die : 1;     /* of a package, but each of its dies has a value of its own */
 	bool unlikely : 1;   /* the model of the processor is known not to have it */

@@ -103,6 +103,7 @@ static bool names_absent(const char *word, const struct bound_metric *m)
 
 static bool fits(const char *word, bool hide, const struct bound_metric *m)
 {
+	/* What is hidden may be lacking, too. */
 	if (hide)
 		return selection_matches(word, m->name, m->display, m->about->aliases, m->about->categories);
 	if (m->foreign)
@@ -283,8 +284,7 @@ static bool ends_with(const char *text, const char *end)
 	return n > len && !strcmp(text + n - len, end);
 }
 
-/* What is shown in place of each metric: with --Joules energies for powers, "pkg_j" for "pkgwatt". The caller frees
- * it. */
+/* What is shown in place of each metric: with --Joules energies for powers, "pkg_j" for "pkgwatt". For free(). */
 static uint32_t *in_place(const struct binding *b, bool joules)
 {
 	SCOPED(names_release) struct names energy = { 0 };
@@ -300,7 +300,7 @@ static uint32_t *in_place(const struct binding *b, bool joules)
 		if (!ends_with(b->metric[i].name, "watt"))
 			continue;
 		buf_clear(&name);
-		buf_printf(&name, "%.*s_j", (int)strlen(b->metric[i].name) - 4, b->metric[i].name);
+		buf_printf(&name, "%.*s_j", (int)(strlen(b->metric[i].name) - strlen("watt")), b->metric[i].name);
 		memory_whole(&name);
 		names_get(&energy, buf_str(&name), &at[i]);
 	}

@@ -392,8 +392,8 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 {
 	bool any = false, only_constants = true;
 
-	/* A register has no value for the whole machine. */
-	if (m->digits && l->kind == PM_SYSTEM && m->kind != PM_SYSTEM)
+	/* A register has no value for the whole machine, unless the row of its only CPU stands for that. */
+	if (m->digits && l->kind == PM_SYSTEM && m->kind != PM_SYSTEM && s->places->n != 1)
 		return false;
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
@@ -843,6 +843,7 @@ static bool is_of_first(struct feeder *f, enum pm_kind kind, uint32_t t)
 {
 	const struct places *p = f->s->places;
 	const struct pm_instance *i = instance_of(f->s, t);
+	struct pm_instance cpu = { .kind = PM_CPU };
 	const struct place *first;
 	struct place around, own, at;
 
@@ -853,12 +854,10 @@ static bool is_of_first(struct feeder *f, enum pm_kind kind, uint32_t t)
 	if (!places_find(p, i, kind, &around) || !places_find(p, i, i->kind, &own))
 		return false;
 	first = bsearch(&around, f->first, f->n_first, sizeof(*f->first), place_compare);
-	return first &&
-	       places_find(
-		       p,
-		       &(struct pm_instance){ .kind = PM_CPU, .number = first->first_cpu, .cpu = first->first_cpu },
-		       i->kind, &at) &&
-	       !place_compare(&at, &own);
+	if (!first)
+		return false;
+	cpu.number = cpu.cpu = first->first_cpu;
+	return places_find(p, &cpu, i->kind, &at) && !place_compare(&at, &own);
 }
 
 static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t input, uint32_t t)
