@@ -72,7 +72,7 @@ def later(m):
             a, b = statistics.median(then[key]), statistics.median(now[key])
             if abs(a - b) > .02 * abs(a):
                 wrong.append(f"{text}: {key} is {a} when recorded so, {b} later")
-    for text, answer in (("msr0xce,raw", "was read once"), ("msr0x123,raw", "--add=msr0x123,raw"), ("/sys/none,NONE", "--add=/sys/none")):
+    for text, answer in (("msr0xce,raw", "read only when the recording began"), ("msr0x123,raw", "--add=msr0x123,raw"), ("/sys/none,NONE", "--add=/sys/none")):
         said = subprocess.run([os.path.join(rig.BIN, "pmrep"), m.path(), f"--add={text}"], capture_output=True, text=True, timeout=60)
         if said.returncode != 2 or answer not in said.stderr:
             wrong.append(f"--add={text} ends with {said.returncode}: {said.stderr}")
