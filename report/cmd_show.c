@@ -437,19 +437,21 @@ static void settle(struct show_options *o, const struct options_common *common)
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }
 
-/* The second level of rows among the options; NULL: there is one at most. */
-static const char *second_level(const struct options_common *common)
+/* Whether the options name one level of rows at most. */
+static bool has_one_level(const struct options_common *common)
 {
 	const char *first = NULL;
 
 	for (char *const *said = common->said; said && *said; said++) {
 		if (strncmp(*said, "--per-", 6))
 			continue;
-		if (first && strcmp(first, *said))
-			return *said;
+		if (first && strcmp(first, *said)) {
+			cmd_complain(NAME, "%s and %s are mutually exclusive", first, *said);
+			return false;
+		}
 		first = *said;
 	}
-	return NULL;
+	return true;
 }
 
 /* "csv" of `-f csv`: a format that is given as a recording. */
@@ -465,11 +467,11 @@ static const char *format_as_file(const struct show_options *o)
 /* Whether the options fit together. */
 static bool makes_sense(struct show_options *o, const struct options_common *common)
 {
-	const char *level = second_level(common), *format = format_as_file(o);
+	const char *format = format_as_file(o);
 
-	if (level)
-		cmd_complain(NAME, "%s: rows have one level; run pmrep once for each", level);
-	else if (format)
+	if (!has_one_level(common))
+		return false;
+	if (format)
 		cmd_complain(NAME, "%s: no such recording; the format is chosen with --format=%s", format, format);
 	else if (!o->n_files)
 		cmd_complain(NAME, "no recording given; try pmrep --help");

@@ -183,7 +183,7 @@ rows() {
 		--socket|--per-package, or --per-socket
 		--core|--per-core
 		--package|--per-package
-		--per-package --per-core|rows have one level
+		--per-package --per-core|--per-package and --per-core are mutually exclusive
 	EOT
 	rows 0 --int 1 --show ctxsw
 	run -0 "$bin/pmrep" show --help=all
