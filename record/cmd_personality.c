@@ -184,32 +184,32 @@ static void take_back(struct asked *a, const char *name, enum side side)
 	}
 }
 
-/* Both programs skip empty entries of a list; a list of only those stays as it is. */
-static const char *without_empty(const char *list)
+/* Both programs skip empty entries of a list. */
+static const char *without_empty(const char *list, struct buf *names)
 {
-	struct buf names = BUF_INIT;
-
 	while (*list) {
 		size_t len = strcspn(list, ",");
 
 		if (len)
-			buf_printf(&names, "%s%.*s", names.len ? "," : "", (int)len, list);
+			buf_printf(names, "%s%.*s", names->len ? "," : "", (int)len, list);
 		list += len + (list[len] == ',');
 	}
-	return names.len ? buf_detach(&names) : "";
+	return buf_str(names);
 }
 
 static void take(struct asked *a, const struct word *w, const char *argument)
 {
+	SCOPED(buf_release) struct buf names = BUF_INIT;
+
 	/* turbostat's first --show discards what was enabled before it. */
 	if (!strcmp(w->name, "show") && !given(a, "show"))
 		drop_word(&a->report, "--enable", 1);
+	a->given[w - a->who->word] = argument ? argument : "";
 	if (!strcmp(w->name, "cpu") ||
 	    (!a->who->perf && (!strcmp(w->name, "show") || !strcmp(w->name, "hide") || !strcmp(w->name, "enable"))))
-		argument = without_empty(argument);
+		argument = without_empty(argument, &names);
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
-	a->given[w - a->who->word] = argument ? argument : "";
 }
 
 /* Our own words must not make theirs ambiguous: they count only where spelled out. */
