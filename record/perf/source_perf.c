@@ -236,15 +236,13 @@ static void mark_user_only(struct event *ev)
 /* Says what is wrong with the filter of a tracepoint; `number` is the kernel's positive errno. */
 static void perf_filter_failed(const char *event, const char *filter, int number, struct error *e)
 {
-	const char *name = event + strcspn(event, ":") + 1;
-
 	if (number == EPERM || number == EACCES)
 		error_sys(e, number, "--filter '%.100s' of %.100s", filter, event);
 	else
 		error_set(e, number,
 			  "--filter '%.60s' of %.60s: the kernel does not understand it; write FIELD OPERATOR VALUE, "
-			  "joined by && and ||; /sys/kernel/tracing/events/%.*s/%.*s/format has the fields",
-			  filter, event, (int)(name - 1 - event), event, (int)strcspn(name, "/:"), name);
+			  "joined by && and ||; its format file below /sys/kernel/tracing/events lists the fields",
+			  filter, event);
 }
 
 /* Opens member k in the leader's group, or alone if that is refused. */

@@ -168,9 +168,11 @@ wrong() {
 		[ "${#stderr_lines[@]}" -eq 1 ]
 		[[ $stderr == *"$2"* ]]
 	}
-	filter 'com=="x"' "/sched/sched_process_exit/format has the fields"
+	filter 'com=="x"' "its format file below /sys/kernel/tracing/events lists the fields"
 	filter 'pid==' "does not understand it"
 	filter '(pid>0' "does not understand it"
+	event=tracepoint/config=$(cat /sys/kernel/tracing/events/sched/sched_process_exit/id)/
+	filter 'pid==' "does not understand it"
 	[ -z "$mounted" ] || umount /sys/kernel/tracing
 	[ "$few" = 2 ]
 	[ "$all" -ge 4 ]
