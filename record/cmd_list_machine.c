@@ -522,16 +522,18 @@ static void list_groups(struct list *l)
 
 static int list_all(struct list *l, struct error *e)
 {
-	bool all = !l->what, metrics = l->what && !strncmp(l->what, "metric", 6);
+	bool sources = l->what && !strcmp(l->what, "sources"), metrics = l->what && !strncmp(l->what, "metric", 6);
 	SCOPED(buf_release) struct buf events = BUF_INIT;
 	int err = 0;
 
 	root_init(&l->root, l->root_path);
-	perf_pmus_read(&l->pmus, &l->root);
-	find_cpu(l);
-	if (all || !strcmp(l->what, "sources"))
+	if (sources || !l->what)
 		list_sources(l);
-	if (all || !strcmp(l->what, "events"))
+	if (!sources) {
+		perf_pmus_read(&l->pmus, &l->root);
+		find_cpu(l);
+	}
+	if (!sources && !metrics)
 		err = list_events(l, &events, e);
 	fputs(buf_str(&events), stdout);
 	if (metrics)
