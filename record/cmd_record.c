@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/add.h"
 #include "common/memory.h"
 #include "common/number.h"
 #include "common/options_table.h"
@@ -26,7 +27,6 @@
 #include "record/perf/freeze_smi.h"
 #include "record/perf/perf_group.h"
 #include "record/perf/source_perf.h"
-#include "common/add.h"
 #include "record/plan/plan.h"
 #include "record/sample/session.h"
 

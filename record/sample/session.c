@@ -7,12 +7,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/add.h"
 #include "common/random.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
 #include "record/host/process.h"
 #include "record/perf/source_perf.h"
-#include "common/add.h"
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/add.h"
 #include "common/catalog/msr.h"
 #include "common/memory.h"
 #include "record/host/perf_open.h"
-#include "common/add.h"
 #include "record/plan/plan.h"
 #include "record/plan/machine.h"
 #include "record/sources/filegrid.h"

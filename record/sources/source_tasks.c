@@ -247,8 +247,6 @@ static void task_list_io(struct task_list *l, struct task *t)
 	char path[32];
 	int err;
 
-	if (t->ended)
-		return;
 	snprintf(path, sizeof(path), "%d/io", (int)t->pid);
 	err = taskstats_io(l->proc, path, t->use.bytes);
 	if ((err == -EACCES || err == -EPERM) && !l->root->emulated)

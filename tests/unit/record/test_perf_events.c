@@ -4,9 +4,9 @@
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 
+#include "common/add.h"
 #include "record/perf/perf_pmu.c"
 #include "record/perf/source_perf.c"
-#include "common/add.h"
 #include "tests/unit/lib/sysroot.h"
 
 #define PMU "/sys/bus/event_source/devices/"

@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "format/reader.h"
 #include "common/add.h"
+#include "format/reader.h"
 #include "record/sample/session.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/fake_plan.h"
