@@ -348,9 +348,12 @@ static uint32_t find_metric(struct collect *c, const struct binding *b, const st
 	struct incident_store *s = c->s;
 	uint32_t place = bins_metric(&s->about, m);
 	const struct bins_metric *x = &s->about.metric[place];
-	bool amount = metric_is_amount(b, m, c->places->model);
+	bool amount;
 
 	memory_hold(&s->metric, &s->n_metrics, place + 1, sizeof(*s->metric));
+	if (s->metric[place].name)
+		return place;
+	amount = metric_is_amount(b, m, c->places->model);
 	s->metric[place] = (struct incident_metric){
 		.name = x->name,
 		.display = x->display,
