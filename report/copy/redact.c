@@ -191,8 +191,10 @@ struct redact_map {
 
 static void map_release(struct redact_map *m)
 {
-	for (uint32_t i = 0; i < m->n; i++)
-		free(m->row[i].key), free(m->row[i].to);
+	for (uint32_t i = 0; i < m->n; i++) {
+		free(m->row[i].key);
+		free(m->row[i].to);
+	}
 	free(m->row);
 	names_release(&m->by_key);
 	names_release(&m->taken);

@@ -208,19 +208,16 @@ static inline char *put(char *to, const void *text, size_t len)
 /* A column of an interval, in at most WIDE_ENOUGH bytes. */
 static char *put_when(char *to, const struct exporter *x, bool json, int which, const struct interval *i)
 {
-	char *text = to + json;
+	char text[64];
 	bool quoted;
+	size_t len;
 
 	if (which != EXPORT_TIME)
 		return to + number_u64(to, which == EXPORT_RUN      ? i->run :
 					   which == EXPORT_DURATION ? i->duration_ns :
 								      i->to_ns - x->sink.origin_ns);
-	to = text + export_time_text(x, i, EXPORT_TIME_RFC3339, text, &quoted);
-	if (json && !quoted)
-		return memmove(text - 1, text, (size_t)(to - text)), to - 1;
-	if (json)
-		text[-1] = *to++ = '"';
-	return to;
+	len = export_time_text(x, i, EXPORT_TIME_RFC3339, text, &quoted);
+	return json && quoted ? put(put(put(to, "\"", 1), text, len), "\"", 1) : put(to, text, len);
 }
 
 /* Where the values of a part belong; what its columns do not need may be NULL. */

@@ -24,9 +24,8 @@ struct table_data {
 	uint32_t n_rows;
 	uint32_t *column; /* columns of the sheet that have a cell in some of them */
 	uint32_t n_columns;
-	uint32_t n_first; /* of them stand before the places */
-	bool utc;         /* times of day are in the first column */
-	/* turbostat's text, by place in column[]: packages of which the machine's value is the sum; else 0. */
+	uint32_t n_first;               /* of them stand before the places */
+	bool utc;                       /* times of day are in the first column */
 	uint32_t *order;                /* of an interval: the places in row[] to be printed */
 	double *rank, *among;           /* to find it: by place in row[]; values of a column */
 	const struct sheet_cell **cell; /* row by row; NULL: empty */
@@ -114,7 +113,7 @@ static bool tells_more(const struct places *p, enum topology_column what)
 static void choose_topology(struct exporter *x, struct table_data *t)
 {
 	const struct sheet *s = t->sheet;
-	bool cpus = false;
+	bool cpus;
 
 	/* An empty set of CPUs leaves turbostat's heads as they are. */
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)

@@ -1169,11 +1169,9 @@ static double size_of(const struct finding *f)
 static double gain(const struct incident_store *s, const struct finding *f)
 {
 	const struct incident_metric *m = &s->metric[s->series[f->series].metric];
-	double weight = 1;
+	double weight = m->fault == METRIC_GRAVE ? 2 : m->fault == METRIC_NO_FAULT ? 1 / (1 + (double)f->recurs) : 1;
 
-	if (m->fault == METRIC_NO_FAULT)
-		weight /= 1 + (double)f->recurs;
-	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
+	return log2(1 + (double)f->score) * size_of(f) * weight;
 }
 
 /* What a series did then is said once: by the clearest of the stretches in which it was seen, which comes first. Each

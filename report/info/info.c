@@ -335,7 +335,7 @@ static uint64_t cost_of(const struct report *p, const char *what)
 	return info_number(p->m, name);
 }
 
-/* Why ticks were lost but to a slow output. A cause explains no more time than it took. */
+/* Why ticks were lost, other than to a slow output. A cause explains no more time than it took. */
 static void add_why_lost(struct report *p, uint64_t lost)
 {
 	double half_ns = (double)lost * (double)pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0) / 2;

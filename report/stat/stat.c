@@ -1888,7 +1888,7 @@ static bool choose_mode(const struct stat_sheet *s, struct stat_shown *x)
 		if (first == x->n_events)
 			continue;
 		first = x->events[first];
-		/* The engine's own, if it is in this mode: only counts can be taken from other lines, no rates. */
+		/* The engine's own, if it is in this mode: of other lines only counts can be taken. */
 		if (is_twin(s, &s->event[first], &s->event[first], ev))
 			at = first;
 		while (at < s->n_events && !is_twin(s, &s->event[at], &s->event[first], ev))

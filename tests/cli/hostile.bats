@@ -58,6 +58,8 @@ added() {
 @test "columns that are nowhere in the topology add no rows to it" {
 	run -0 "$bin/pmrep" --quiet --all --per-cpu "$samples/command.pmr"
 	[[ $output == *CPU* ]]
+	# Of the machine and its two CPUs, below each head.
+	[ "$(grep -c '^[0-9]' <<<"$output")" -eq $((3 * $(grep -c UTC <<<"$output"))) ]
 }
 
 @test "what needs more memory than --max-memory allows ends with the limit" {
