@@ -81,7 +81,7 @@ static const struct hint {
 	const char *typed, *here, *text;
 } hints[] = {
 	/* clang-format off */
-	{ "a", "pmrep show", "belongs to pmrec: all CPUs; turbostat's -a is --add here" },
+	{ "a", "pmrep show", "belongs to pmrec (all CPUs); turbostat's -a is --add here" },
 	{ "c", "pmrec", "belongs to pmrep: choose rows when reporting; -C or --cpu chooses the CPUs to record" },
 	{ "g", "pmrec", "is not an option: braces group events (-e '{a,b}'), and call graphs need perf record" },
 	{ "i", "pmrep stat", "is ambiguous: --interval=SEC (or --every) joins intervals, the recording is an operand, and "
@@ -112,13 +112,13 @@ static const struct hint {
 	{ "metrics", "show", "choose columns with --show" },
 	{ "no-aggr", "per-cpu", "use --per-cpu here" },
 	{ "num_iterations", "interval-count", "use --interval-count=N for the first N intervals" },
+	{ "package", "per-package", "one row per package is --per-package" },
 	{ "per-thread", "per-task", ROWS },
 	{ "pid", "per-task", ROWS },
 	{ "record-tpebs", NULL, NO_SAMPLES ", and formulas use the values in the vendor's file" },
 	{ "repeat", "pmrep*", "pmrep finds the runs in a recording by itself" },
 	{ "report", "pmrep*", "pmrec uses it to print a report after recording" },
 	{ "root", "pmrep*", "pmrep never reads the machine it runs on" },
-	{ "package", "per-package", "one row per package is --per-package" },
 	{ "socket", "per-package", "one row per package is --per-package, or --per-socket" },
 	{ "summary", "total", "use --total for totals" },
 	{ "tid", "per-task", ROWS },
@@ -169,25 +169,27 @@ static const struct known *known_exact(const struct read *r, const char *text, s
 	return NULL;
 }
 
-/* Finds names that begin with the text; several names of one option count once. `flags`: only options without value.
- */
+/* `flags`: only options without value. */
+static bool abbreviates(const char *text, size_t len, bool flags, const struct known *k)
+{
+	return k->row->name && !(flags && k->option->argument) && option_name_begins(k->row->name, text, len);
+}
+
+/* Finds names that begin with the text; several names of one option count once. */
 static enum match known_abbreviated(const struct read *r, const char *text, size_t len, bool flags,
 				    const struct known **found, const struct known **second)
 {
 	const struct known *end = r->known + r->n_known;
-	size_t shortest = SIZE_MAX;
 
 	*found = *second = NULL;
 	for (const struct known *k = r->known; k < end; k++)
-		if (k->row->name && !(flags && k->option->argument) && option_name_begins(k->row->name, text, len) &&
-		    strlen(k->row->name) < shortest) {
+		if (abbreviates(text, len, flags, k) &&
+		    (!*found || strlen(k->row->name) < strlen((*found)->row->name)))
 			*found = k;
-			shortest = strlen(k->row->name);
-		}
 	/* Of --interval and --interval-clear, --int is the former. */
 	for (const struct known *k = r->known; k < end && *found && !*second; k++)
-		if (k->row->name && !(flags && k->option->argument) && option_name_begins(k->row->name, text, len) &&
-		    k->option != (*found)->option && strncmp(k->row->name, (*found)->row->name, shortest))
+		if (abbreviates(text, len, flags, k) && k->option != (*found)->option &&
+		    strncmp(k->row->name, (*found)->row->name, strlen((*found)->row->name)))
 			*second = k;
 	return *second ? MATCH_MANY : *found ? MATCH_ONE : MATCH_NONE;
 }
@@ -462,7 +464,6 @@ static int take_option(struct read *r, const char *dashes, char *text)
 	return error_set(r->e, EINVAL, "%s (in -%s)", why.text, text);
 }
 
-/* Reads argv[1..] by the rules of options_parse(). 0 or -errno with the text in *r->e. */
 static bool said_last(const struct read *r, const char *name)
 {
 	const struct option_row *option = r->n_said ? r->said[r->n_said - 1].option : NULL;
@@ -470,6 +471,7 @@ static bool said_last(const struct read *r, const char *name)
 	return option && option->name && !strcmp(option->name, name);
 }
 
+/* Reads argv[1..] by the rules of options_parse(). 0 or -errno with the text in *r->e. */
 static int read_words(struct read *r)
 {
 	bool options = true;
