@@ -34,6 +34,6 @@ void add_release(struct add *a);
 /* The words of a recording. */
 const char *add_scope_word(enum add_scope scope);
 const char *add_format_word(enum add_format format);
-/* The part after the number in a path below cpu3 (or cpu*), which is read for every CPU, core or package; or NULL. */
 #define ADD_CPU_FILES "/sys/devices/system/cpu/cpu"
+/* The part after the number in a path below cpu3 (or cpu*), which is read for every CPU, core or package; or NULL. */
 const char *add_per_cpu(const char *path);

@@ -437,8 +437,7 @@ static void parse_if(struct parser *p)
 	if (!at_keyword(p, "else"))
 		unexpected(p, "'else'");
 	lexer_next(&p->lex);
-	if (!p->lex.err)
-		parse_if(p);
+	parse_if(p);
 	emit_op(p, OP_SELECT);
 	p->levels--;
 }
