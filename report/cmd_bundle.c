@@ -5,13 +5,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/file.h"
 #include "common/memory.h"
+#include "common/number.h"
 #include "report/input/gzip.h"
-#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep bundle [OPTION...] -o OUT.pmr.gz FILE\n"

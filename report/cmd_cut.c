@@ -12,12 +12,12 @@
 #include "common/cpulist.h"
 #include "common/memory.h"
 #include "common/names.h"
+#include "common/number.h"
 #include "common/parse.h"
 #include "report/input/input.h"
 #include "report/pipeline/options_read.h"
 #include "report/pipeline/pipeline.h"
 #include "report/input/spool.h"
-#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"

@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/memory.h"
-#include "report/machine/value_out.h"
+#include "common/number.h"
 
 static const char brief[] =
 	"Usage: pmrep redact [OPTION...] [-o OUT.pmr] FILE...\n"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/number.h"
 #include "common/table.h"
 #include "report/export/exporter.h"

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "report/incident/incident_scan.h"
 #include "report/numbers/statistics.h"
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/catalog/pmu_class.h"
 #include "common/cpulist.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/array.h"
 #include "common/buf.h"
 #include "common/catalog/catalog.h"
 #include "common/double_bits.h"
