@@ -48,7 +48,7 @@ int command_exec_pmrep(const char *found, char *const *args, struct error *e)
 /* A terminal's Ctrl-C reaches all; readers end when there is no more to read. */
 static void ignore_signals(void)
 {
-	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGALRM, SIGABRT, SIGUSR1, SIGUSR2 };
+	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 };
 
 	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
 		signal(sent[i], SIG_IGN);
